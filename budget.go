@@ -22,7 +22,7 @@ import (
 // error is [ErrBudgetSpent]. The limit of a run (--max-budget-usd) is the amount left at its start.
 // A run that exceeds it ends with a [*ResultError] whose result is [wire.ResultErrorMaxBudgetUSD].
 //
-// The agent reports the cost of a turn when the turn is over, and stops after the call of the model
+// The agent reports the cost of a turn when the turn is over, and stops after the model call
 // that exceeds the limit. So one call can exceed the budget, and so can runs at the same time,
 // since each has its own limit. A pool replaces an agent that was started when more than twice as
 // much was left. A turn without a result is not counted. All costs are estimates of the agent.
@@ -128,7 +128,7 @@ func (o *Options) maxBudgetUSD() float64 {
 	return min(o.Limits.MaxBudgetUSD, left)
 }
 
-// A meter charges the results of a session to its budget. The goroutine that reads uses it.
+// A meter charges a session's results to its budget. The goroutine that reads uses it.
 type meter struct {
 	budget  *Budget // nil if there is none
 	granted float64 // what was left when the agent's start was planned

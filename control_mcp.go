@@ -334,7 +334,7 @@ type mcpStaging struct {
 	InputsUsed wire.JSON `json:"inputs_used"`
 }
 
-// result returns the result of a call, or an error if the agent could not provide its files.
+// result returns a call's result, or an error if the agent could not provide its files.
 func (a *mcpCallAnswer) result() (*MCPCallResult, error) {
 	staging := a.Staging
 	if staging == nil {

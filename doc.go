@@ -80,11 +80,11 @@
 // # Compatibility
 //
 // This package is tested with the version of Claude Code that docs/compatibility.md names, and supports
-// versions from [MinAgentVersion] on. An older one is an [*OptionsError] unless
-// [Options.AllowOldAgent] is set. What a version can't do is an error that names a version that can. A
-// request that the agent does not know is a [*ControlError] whose Unsupported method returns true.
-// Flags, control requests, hooks and messages that are newer than this package can be used with
-// [Options.ExtraArgs], [Session.Control], [hook.RawOutput] and the raw JSON of each message.
+// versions from [MinAgentVersion] on. An older one is an [*OptionsError] unless [Options.AllowOldAgent]
+// is set. A feature that a version lacks is an error that names a version that has it. A request that
+// the agent does not know is a [*ControlError] whose Unsupported method returns true. Flags, control
+// requests, hooks and messages that are newer than this package can be used with [Options.ExtraArgs],
+// [Session.Control], [hook.RawOutput] and the raw JSON of each message.
 //
 // # What the agent gets
 //

@@ -233,7 +233,7 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// configDirs locates the settings of an agent on this machine.
+// configDirs locates an agent's settings on this machine.
 type configDirs struct {
 	env      environment // the environment of the agent
 	settings string      // the directory of its settings

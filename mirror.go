@@ -296,7 +296,7 @@ func (m *mirror) lose(loss *StoreError) {
 
 // next returns the message that the caller reads next: msg, or before a result a message about lost
 // entries. Before it returns a result, it waits until everything before that is in the store or
-// lost. The error is the error of ctx.
+// lost. The error is ctx's error.
 func (m *mirror) next(ctx context.Context, msg wire.Message) (wire.Message, error) {
 	if ctx.Err() != nil {
 		return nil, control.ContextError(ctx)

@@ -277,7 +277,7 @@ type SessionOptions struct {
 // StoreOptions configure the store of a session. See [Options.Store].
 type StoreOptions struct {
 	// Store keeps a copy of the session in addition to the agent's own files: --session-mirror.
-	// Each entry is in the store before the caller sees the result of the turn, and the last ones
+	// Each entry is in the store before the caller sees the turn's result, and the last ones
 	// when the agent ends. Entries that can't be copied in three attempts are reported by a
 	// [*wire.MirrorErrorMessage] before the next result, or by [Session.Close], and the session
 	// continues.

@@ -217,8 +217,8 @@ func (c *Claim) apply(ctx context.Context, s *Session) error {
 	return nil
 }
 
-// maxTaken is how many agents a caller takes, one after the other, when each dies before it is given
-// anything.
+// maxTaken is the maximum number of agents that a caller takes, one after the other, when each dies
+// before it is given anything.
 const maxTaken = 10
 
 // ask takes an agent, gives it the prompt, and returns the ID of the prompt. A prompt that did not
@@ -378,7 +378,7 @@ func (p *Pool) Stats() PoolStats {
 var ErrPoolClosed = errors.New("clew: pool closed")
 
 // Drain closes the pool when its work is done: it refuses new callers, serves waiting ones, waits
-// until no agent is in use, and then calls Close. If ctx ends first, it returns the error of ctx,
+// until no agent is in use, and then calls Close. If ctx ends first, it returns ctx's error,
 // and the pool continues to drain until [Pool.Close].
 func (p *Pool) Drain(ctx context.Context) error {
 	p.mu.Lock()

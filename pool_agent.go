@@ -324,8 +324,8 @@ func (p *Pool) serve() {
 	}
 }
 
-// extraStarts is how many starts may fail in a row, apart from those that fail at the same time,
-// before callers get the reason.
+// extraStarts is the number of starts that may fail in a row, apart from starts that fail at the
+// same time, before callers get the reason.
 const extraStarts = 8
 
 // refuse fails the first waiter because an agent could not be started, unless enough others are

@@ -454,7 +454,7 @@ func (l *ledger) begun(uuid string) bool {
 // task or a schedule started its turn.
 func prompted(m *wire.ResultMessage) bool { return m.Origin == nil || m.Origin.Kind == "human" }
 
-// remove removes prompts, and returns the ones that it found. An agent answers a prompt that was
+// remove removes prompts, and returns the prompts that it found. An agent answers a prompt that was
 // sent twice once.
 func (l *ledger) remove(uuids []string) []string {
 	var removed []string

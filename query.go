@@ -26,7 +26,7 @@ import (
 // an error there.
 //
 // The sequence ends when the agent exits. An error is the last pair: an error of [Connect], a
-// [*ResultError] if the last turn failed, an [*ExitError] if the agent died, the error of ctx, or
+// [*ResultError] if the last turn failed, an [*ExitError] if the agent died, ctx's error, or
 // the error of a prompt sequence. It is joined with a [*StoreError] if entries are missing in
 // [StoreOptions.Store] and no message reported that.
 //
@@ -41,7 +41,7 @@ func Query[P Prompt](ctx context.Context, prompt P, on Runner) iter.Seq2[wire.Me
 	return runner(on).query(ctx, promptOf(prompt))
 }
 
-// query runs a prompt on an agent of its own. o may be nil.
+// query runs a prompt on a new agent. o may be nil.
 func (o *Options) query(ctx context.Context, prompt anyPrompt) iter.Seq2[wire.Message, error] {
 	return func(yield func(wire.Message, error) bool) {
 		s, err := connect(ctx, o.withoutReconnect(), prompt.isOne())
@@ -87,8 +87,8 @@ func Run[P Prompt](ctx context.Context, prompt P, on Runner) (*wire.ResultMessag
 	return outcome(Query(ctx, prompt, on))
 }
 
-// A Runner runs the prompt of [Query], [Run] and [RunAs]: nil or *[Options] for an agent of its own,
-// a *[Pool] or a *[Session].
+// A Runner runs the prompt of [Query], [Run] and [RunAs]: nil or *[Options] for a new agent, a
+// *[Pool] or a *[Session].
 type Runner interface {
 	query(ctx context.Context, prompt anyPrompt) iter.Seq2[wire.Message, error]
 	// runShaped returns the messages of a run whose answer is a value of the type, and its shape.

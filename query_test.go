@@ -8,7 +8,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A sequence of prompts has an agent of its own.
+// A sequence of prompts needs a new agent.
 func TestSequenceOnSession(t *testing.T) {
 	t.Parallel()
 	for _, on := range []Runner{new(Session), new(Pool)} {

@@ -64,7 +64,7 @@ type ServerInfo struct {
 	// PluginsApplied reports whether the agent uses [Options.Plugins].
 	PluginsApplied *bool `json:"plugins_applied"`
 	// MCPServersApplied reports whether the agent uses MCP servers of the initialize request, from
-	// Claude Code 2.1.326 on. It is nil since [Options.MCPServers] follow in a request of their own,
+	// Claude Code 2.1.326 on. It is nil since [Options.MCPServers] follow in a separate request,
 	// which older versions know as well. The TypeScript SDK sends them in the initialize request
 	// with mcpServersDelivery "initialize", and otherwise on the command line.
 	MCPServersApplied *bool `json:"mcp_servers_applied"`

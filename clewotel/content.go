@@ -93,7 +93,7 @@ func (s *session) json(value wire.JSON) string {
 	return s.cut(redact.MaskJSON(string(value)))
 }
 
-// arguments returns the input of a tool without secrets: the value if it is whole, or else its
+// arguments returns the tool input without secrets: the value if it is whole, or else its
 // beginning as a text.
 func (s *session) arguments(input wire.JSON) any {
 	text := s.json(input)

@@ -48,7 +48,7 @@ const (
 	keyErrorType     = attribute.Key("error.type")
 )
 
-// Attributes of our own.
+// Clew's own attributes.
 const (
 	keyAgentVersion = attribute.Key("clew.agent.version")   // of the agent binary
 	keyCost         = attribute.Key("clew.cost_usd")        // of a turn, the agent's estimate

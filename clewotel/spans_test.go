@@ -437,7 +437,7 @@ func TestContent(t *testing.T) {
 	})
 }
 
-// An answer has the form of the conventions: why it ended, and the input of a call as a value, or
+// An answer has the form of the conventions: why it ended, and a call's input as a value, or
 // as a text if it was cut.
 func TestOutputMessages(t *testing.T) {
 	t.Parallel()

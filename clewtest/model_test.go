@@ -122,7 +122,7 @@ const (
 )
 
 // backgroundCases are requests of Claude Code, and whether it made them on its own behalf. All of
-// them contain the words of the rule.
+// them contain the rule's words.
 var backgroundCases = []struct {
 	name, members, content string
 	want                   bool

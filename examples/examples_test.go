@@ -26,8 +26,8 @@ type run struct {
 	want  string // the output, with ... for what differs from run to run
 }
 
-// TestExamples runs every example with Claude Code, and what the example record has recorded
-// without it.
+// TestExamples runs every example with Claude Code. It also plays the recording of the example
+// record, without Claude Code.
 func TestExamples(t *testing.T) {
 	agent, bin := clewtest.RealAgent(t), build(t)
 	for _, r := range runs {
@@ -77,7 +77,7 @@ func exampleDir(t *testing.T) string {
 	return dir
 }
 
-// check runs the example in dir, and compares its output with what is wanted.
+// check runs the example in dir, and compares its output with the wanted one.
 func (r *run) check(t *testing.T, bin, dir string, env []string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
@@ -94,7 +94,7 @@ func (r *run) check(t *testing.T, bin, dir string, env []string) {
 }
 
 // TestEveryExampleIsRun finds examples that are not run here, that are not in the list for readers,
-// and that don't say how to run them.
+// and that don't name the command that runs them.
 func TestEveryExampleIsRun(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob(filepath.Join("*", "main.go"))

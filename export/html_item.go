@@ -428,7 +428,7 @@ func (w *hunkWriter) code(scanner *highlight.Scanner, line string, changed [][2]
 	}
 }
 
-// ImagesIn returns the images in the result of a call. e is the entry with that result. If callID
+// ImagesIn returns the images in a call's result. e is the entry with that result. If callID
 // is "", it returns the images of the message itself, such as a prompt's. Images of other types
 // than PNG, JPEG, GIF and WebP, images whose data is not of their type, and images of more than
 // most bytes are omitted.

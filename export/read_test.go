@@ -59,7 +59,7 @@ func TestReadDeepAgents(t *testing.T) {
 	if _, err := Read(strings.NewReader(wide)); err != nil {
 		t.Errorf("many subagents beside each other: %v", err)
 	}
-	// What a tool got and returned is not decoded, whatever the agent wrote there.
+	// The input and the result of a tool are not decoded, whatever the agent wrote there.
 	for _, key := range []string{"input", "structured", "patch"} {
 		deep := `{"format":"clew-session/1","chunks":[{"type":"ai","items":[{"type":"tool","` + key + `":` +
 			strings.Repeat(`{"input":{},"agents":[`, 100) + strings.Repeat(`]}`, 100) + `}`

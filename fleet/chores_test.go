@@ -202,7 +202,7 @@ func TestSlowChore(t *testing.T) {
 	})
 }
 
-// A skewed engine is an engine whose clock differs from that of its workers.
+// A skewed engine is an engine whose clock differs from its workers' clocks.
 type skewed struct {
 	fleet.Engine
 	by time.Duration

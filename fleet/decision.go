@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// A Decision is what a person decided about a job or an account. Decisions stay when their job is removed. A program
-// that may decide also writes the record: a changed one can write another name, or another decision. [Fleet] writes each
+// A Decision is a person's decision about a job or an account. Decisions stay when their job is removed. A program that
+// may decide also writes the record: a changed one can write another name, or another decision. [Fleet] writes each
 // decision before it happens.
 type Decision struct {
 	// At is the time by the engine's clock.
 	At time.Time `json:"at"`
-	// What is what was decided: "cancel", "resume", "retry", "drop", "answer", "release" or "daily budget".
+	// What names the decision: "cancel", "resume", "retry", "drop", "answer", "release" or "daily budget".
 	What    string `json:"what"`
 	Job     string `json:"job,omitempty"`
 	Account string `json:"account,omitempty"`
@@ -33,9 +33,9 @@ type Decision struct {
 	Allow     *bool    `json:"allow,omitempty"`
 	BudgetUSD *float64 `json:"budget_usd,omitempty"`
 	MaxTurns  int      `json:"max_turns,omitempty"`
-	// Failed is why nothing came of the decision, such as an answer that was too late.
+	// Failed is the reason why nothing came of the decision, such as an answer that was too late.
 	Failed string `json:"failed,omitempty"`
-	// Unreadable is why nothing else is known of the decision, or "".
+	// Unreadable is the reason why nothing else is known of the decision, or "".
 	Unreadable string `json:"unreadable,omitempty"`
 }
 

@@ -20,7 +20,7 @@ type identified struct {
 func (e identified) Identity(context.Context) (string, error) { return e.user, nil }
 
 // TestDecisions has two people decide about jobs and an account. Each decision has the name that the server knows, even
-// after the job is gone, and what became of it.
+// after the job is gone, and its outcome.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	e, nobody := newFleet()

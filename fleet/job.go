@@ -121,7 +121,8 @@ type Attempt struct {
 	Text    string    `json:"text,omitempty"`
 	// Status is the last known activity of the agent, such as the retry of a request.
 	Status string `json:"status,omitempty"`
-	// Restored says what became of the files of the attempt that this one continues, unless they are all there.
+	// Restored describes the fate of the files of the attempt that this one continues, unless they are all
+	// there.
 	Restored string `json:"restored,omitempty"`
 	// Base is the commit that the agent started from, Snapshot names a file with its work, and
 	// Patch one with the difference between the two.
@@ -188,7 +189,7 @@ func (j *Job) CostUSD() (sum float64) {
 	return sum
 }
 
-// Result returns the result of the job, or nil if it has none.
+// Result returns the job's result, or nil if it has none.
 func (j *Job) Result() *Result {
 	if a := j.Attempt(); a != nil && j.State.Ended() {
 		return a.Result

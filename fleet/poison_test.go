@@ -98,7 +98,7 @@ func TestOneWorkerMayTakeIt(t *testing.T) {
 	})
 }
 
-// A worker whose slots are all taken says which jobs it will not take, however many there are before them.
+// A worker whose slots are all taken names the jobs that it will not take, however many there are before them.
 func TestBusyWorkerRefuses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

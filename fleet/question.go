@@ -89,7 +89,7 @@ func questionOf(r Record) (*Question, error) {
 	return q, nil
 }
 
-// Questions returns the questions of a job, or all open questions if the ID is "". Records that
+// Questions returns a job's questions, or all open questions if the ID is "". Records that
 // can't be read don't keep others from being returned: an [*UnreadableError] comes after them.
 func (f *Fleet) Questions(ctx context.Context, job string) iter.Seq2[*Question, error] {
 	return func(yield func(*Question, error) bool) {

@@ -52,7 +52,7 @@ type Traces struct {
 // ErrNotReady reports that a worker can run no job at all.
 var ErrNotReady = errors.New("the worker can run no jobs")
 
-// ErrAccount reports that a worker can't run the jobs of an account, such as one that it has no credentials for.
+// ErrAccount reports that a worker can't run the jobs of an account, for example without credentials for it.
 var ErrAccount = errors.New("the account can't be used")
 
 // ErrBudget reports that the budget of a job was used up before an attempt started.

@@ -391,8 +391,8 @@ func (w *Worker) refusals() map[string]string {
 	return maps.Clone(w.refused)
 }
 
-// rank orders jobs of one priority differently for each worker, those that the last try did not start
-// behind all others.
+// rank orders jobs of one priority differently for each worker. Jobs that the last try did not start
+// come last.
 func (w *Worker) rank(j *Job) uint64 {
 	h := fnv.New64a()
 	io.WriteString(h, w.seed+j.ID) //nolint:errcheck // a hash takes all

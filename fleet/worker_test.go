@@ -167,7 +167,8 @@ func TestWorkerRunsJobs(t *testing.T) {
 	})
 }
 
-// A worker that is stopped at once leaves its jobs to their policies; one that drains ends them first.
+// A worker that is stopped at once leaves its jobs to their policies; a worker that drains ends them
+// first.
 func TestWorkerStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

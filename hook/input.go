@@ -73,7 +73,7 @@ func (*BaseInput) input() {}
 // An UnknownInput is the input at an event that this package does not know: see [BaseInput.Raw].
 type UnknownInput struct{ BaseInput }
 
-// Decode decodes the input of a hook. A field that does not fit its type is zero, and misfit, which
+// Decode decodes a hook's input. A field that does not fit its type is zero, and misfit, which
 // may be nil, is called for it. The name of the tool and the prompt must fit: a hook that does not
 // see them would allow everything.
 func Decode(data wire.JSON, misfit func(field string, err error)) (Input, error) {

@@ -97,8 +97,8 @@ func isAccount(around, value string) bool {
 	return hasDigit(value) || strings.Contains(value, "@")
 }
 
-// isCounted reports whether a number is one that people write as an example: digits that count up,
-// or are all the same.
+// isCounted reports whether a number is an example as people write it: digits that count up, or are
+// all the same.
 func isCounted(number string) bool {
 	for i := 1; i < len(number); i++ {
 		if step := (number[i] - number[i-1] + 10) % 10; step > 1 || number[i] == number[i-1] && number[0] != number[i] {

@@ -152,7 +152,7 @@ func marksIn(tb testing.TB, dir string, oneIn int) (marks []placed, size int) {
 var corpus = flag.String("corpus", "", "list the marks in the files of this directory")
 
 // A megabyte of source code has at most three marks, with the real ones of tests and examples. The
-// flag -corpus lists those of another directory.
+// flag -corpus lists the marks in another directory.
 func TestMarksPerMegabyte(t *testing.T) {
 	t.Parallel()
 	if *corpus != "" {
@@ -173,8 +173,8 @@ func TestMarksPerMegabyte(t *testing.T) {
 	}
 }
 
-// What is a secret by its name stays one, in the notations of settings, code and commands. Each
-// password is made of words or short, each token is random.
+// A value that its name makes a secret stays one, in the notations of settings, code and commands.
+// Each password is made of words or short, each token is random.
 func TestNamedSecretsAreFound(t *testing.T) {
 	t.Parallel()
 	notations := map[string][]string{

@@ -98,8 +98,8 @@ func (r *Rule) mark() string {
 	return cmp.Or(r.with, mark(r.Name))
 }
 
-// replace replaces what the rules find by what with returns for a rule, which is "" for a rule that
-// is not applied. found is called for each rule that found something.
+// replace replaces the matches of each rule by the text that with returns for it, which is "" for a
+// rule that is not applied. found is called for each rule that found something.
 func (t *ruleTable) replace(text string, with func(*Rule) string, found func(r *Rule, n int)) string {
 	places := t.finder.find(text)
 	defer t.finder.release(places)
@@ -257,7 +257,7 @@ func (r *Rule) inBase64(before, found string) bool {
 	return len(data) >= minData && hasOnlyBase64(data) && !hash && !isWords(data) && !r.startsWithAnchor(data)
 }
 
-// hasOnlyBase64 reports whether a text has no other characters than those of base64.
+// hasOnlyBase64 reports whether a text has only base64 characters.
 func hasOnlyBase64(text string) bool { return strings.Trim(text, base64Letters) == "" }
 
 // group returns the bounds of the first group that matched, or of the whole match.

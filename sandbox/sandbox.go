@@ -1,4 +1,4 @@
-// Package sandbox defines the settings that confine the commands of an agent.
+// Package sandbox defines the settings that confine an agent's commands.
 package sandbox
 
 // Settings confine the commands that the agent runs. A zero field leaves it to the agent. For

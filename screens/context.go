@@ -70,7 +70,7 @@ type ContextFill struct {
 	// Messages is the conversation, or nil if the agent does not report it.
 	Messages *ContextMessages `json:"messageBreakdown"`
 
-	// APIUsage is the usage of the last call of the API, or nil before the first one.
+	// APIUsage is the usage of the last API call, or nil before the first one.
 	APIUsage *wire.Usage `json:"apiUsage"`
 	// Grid is the window as rows of squares, as the agent's screen draws it.
 	Grid [][]ContextSquare `json:"gridRows"`

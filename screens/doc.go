@@ -1,6 +1,6 @@
-// Package screens asks a running agent for the contents of its own screens. These are the context
-// window of /context, the limits of /usage, the cost of /cost, the settings and permission rules in
-// force, and the paths that complete a word after "@".
+// Package screens asks a running agent for the contents of the agent's screens. These are the
+// context window of /context, the limits of /usage, the cost of /cost, the settings and permission
+// rules in force, and the paths that complete a word after "@".
 //
 //	window, err := screens.Context(ctx, session, nil)
 //	if err != nil {

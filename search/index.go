@@ -112,8 +112,9 @@ func (x *Index) Update(ctx context.Context, files []sessions.File) (unread []err
 
 // Lookup runs a query on the index as it is, so that nobody waits for new content in the files. It
 // finds passages of these files only. [Result.Outdated] lists the files that changed since the
-// index was updated, without those that could not be read then: these are in [Result.Unread]. The error wraps [fs.ErrNotExist] if there is no index yet. A damaged index is
-// an error as well, and [Index.Update] rebuilds it.
+// index was updated. Files that could not be read then are in [Result.Unread] instead. The error
+// wraps [fs.ErrNotExist] if there is no index yet. A damaged index is an error as well, and
+// [Index.Update] rebuilds it.
 func (x *Index) Lookup(ctx context.Context, files []sessions.File, q *Query) (result *Result, err error) {
 	if err := q.checkIndexed(); err != nil {
 		return nil, err

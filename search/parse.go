@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Parse returns a query for what somebody remembers of a conversation. A hit is a turn: a prompt
-// with its answers and calls. It may have the words in several of these texts, and in other forms:
-// leaks for leak, WebSocket for socket. Turns with all words come first, then those with most of
-// them. The following is exact:
+// Parse returns a query for words that somebody remembers of a conversation. A hit is a turn: a
+// prompt with its answers and calls. It may have the words in several of these texts, and in other
+// forms: leaks for leak, WebSocket for socket. Turns with all words come first, then those with
+// most of them. The following is exact:
 //
 //	"login page"  the turn must have a text with these words side by side
 //	-draft        the turn must not have this word; -"first draft" works as well
@@ -71,7 +71,7 @@ const (
 	maxTerms = 64
 	// maxJoined is the most words that are also looked for as one.
 	maxJoined = 12
-	// partWeight is what a part of a name counts, against a word.
+	// partWeight is the weight of a part of a name, relative to a word.
 	partWeight = 0.3
 )
 

@@ -40,7 +40,7 @@ func TestParseLimit(t *testing.T) {
 }
 
 // A turn is left out if one of its texts has an excluded phrase, and not if it has only the pairs of
-// its words. What is left out does not count for the others.
+// its words. A turn that is left out does not count for the others.
 func TestExcludedPhrases(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

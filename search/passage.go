@@ -42,7 +42,7 @@ func (s Source) String() string {
 type Passage struct {
 	Role   Role
 	Source Source
-	// Tool is the name of the called tool, for the input of a call.
+	// Tool is the name of the called tool, for a call's input.
 	Tool string
 	// Call is the ID of the call, for the input and for a tool's result.
 	Call string

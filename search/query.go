@@ -223,7 +223,7 @@ func (q *Query) expression() string {
 	return q.narrowed(slices.Compact(terms))
 }
 
-// expressions returns the expressions for the words of a phrase.
+// expressions returns the expressions for a phrase's words.
 func (p *phrase) expressions() []string {
 	var terms []string
 	for i, word := range p.words {
@@ -300,7 +300,7 @@ type masks struct{ exact, form, part uint64 }
 
 func (m masks) any() uint64 { return m.exact | m.form | m.part }
 
-// tiers returns how well the words of a text fit.
+// tier returns how well a word of a text fits.
 func (m masks) tier(i int) tier {
 	switch bit := uint64(1) << i; {
 	case m.exact&bit != 0:
@@ -541,7 +541,7 @@ func alone(r rune) bool {
 		unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
 
-// A wordSet collects the words of a text, each once, and their pairs. It is a hash table that is
+// A wordSet collects a text's words, each once, and their pairs. It is a hash table that is
 // never cleared: a slot is empty unless it has the number of the current text.
 type wordSet struct {
 	tokenizer
@@ -560,7 +560,7 @@ type wordSet struct {
 
 type slot struct{ text, start, end uint32 }
 
-// of returns the words of a text, after the marks. The result is valid until the next call.
+// of returns a text's words, after the marks. The result is valid until the next call.
 func (v *wordSet) of(text string, marks ...string) []byte {
 	if v.slots == nil || v.text == math.MaxUint32 {
 		if v.slots == nil {

@@ -58,7 +58,7 @@ func (p *location) score(agent bool, now int64) float64 {
 	return score * (1 + p.recent(now))
 }
 
-// A closeness measures how close the words of a query are to each other in texts.
+// A closeness measures how close a query's words are to each other in texts.
 type closeness struct {
 	query *Query
 	words int // of the query

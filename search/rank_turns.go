@@ -25,7 +25,8 @@ type turn struct {
 	// texts are the passages with the most words, the best first: the turn's place, and more of them
 	// if the query wants several.
 	texts []*candidate
-	// cover is how much of each word of the query the turn has, and best what that counts.
+	// cover is the share of each word of the query that the turn has, and best the weight of that
+	// share.
 	cover, best []float32
 	excluded    bool
 	// others are passages with phrases that the turn must or must not have, for which its texts have to
@@ -73,20 +74,20 @@ func newTurnRanking(q *Query, exact bool) *turnRanking {
 }
 
 const (
-	// What other forms and longer words count, against the word itself.
+	// The weights of other forms and of longer words, relative to the word itself.
 	formFit = 0.9
 	partFit = 0.4
 
-	// What passages count, against prompts, answers and titles.
+	// The weights of passages, relative to prompts, answers and titles.
 	thinkingFit = 0.7
 	callFit     = 0.75
 	outputFit   = 0.2
 	agentFit    = 0.8
 
-	// outputCover is how much of a word a turn has if only an output has it.
+	// outputCover is the share of a word that a turn has if only an output has it.
 	outputCover = 0.5
 
-	// What a word counts for a turn that lacks it: if the title has it, or another turn.
+	// The weights of a word for a turn that lacks it: if the title has it, or another turn.
 	titleFit   = 0.8
 	sessionFit = 0.2
 
@@ -94,7 +95,7 @@ const (
 	minCover = 0.5
 )
 
-// fit returns what a passage counts.
+// fit returns the weight of a passage.
 func (c *candidate) fit() float32 {
 	fit := float32(1)
 	switch p := &c.location; {
@@ -111,7 +112,7 @@ func (c *candidate) fit() float32 {
 	return fit
 }
 
-// covers returns how much of a word a passage has. It decides which turns are hits at all.
+// covers returns the share of a word that a passage has. It decides which turns are hits at all.
 func covers(t tier, p *location) float32 {
 	cover := float32(1)
 	if t == part {
@@ -371,7 +372,7 @@ func (p *location) turnScore(now int64) float64 {
 	return score * (1 + p.recent(now)*maxRecent)
 }
 
-// maxRecent is what a passage of this moment counts more than an old one.
+// maxRecent is the extra weight of a passage of this moment, relative to an old one.
 const maxRecent = 0.15
 
 // recent returns how new a passage is, from 0 to 1: after a week it is a half.

@@ -200,7 +200,7 @@ func (p *plan) refresh(ctx context.Context, w *sqlite.Writer, progress func(done
 	return unread, err
 }
 
-// addVocabulary adds words to those that the index knows.
+// addVocabulary adds words to the vocabulary of the index.
 func addVocabulary(w *sqlite.Writer, words map[string]bool) error {
 	byKey := map[string][]string{}
 	for word := range words {

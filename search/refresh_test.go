@@ -74,8 +74,8 @@ func TestSizesOfSteps(t *testing.T) {
 	}
 }
 
-// A file that can't be read is not outdated until it changes, and the size of what was appended to a file
-// is known.
+// A file that can't be read is not outdated until it changes, and the size of the text that was appended
+// to a file is known.
 func TestOutdatedFiles(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

@@ -9,7 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// spillLines returns a call of Bash at 9:00:01 and its result at 9:05, which is in a spill.
+// spillLines returns a Bash call at 9:00:01 and its result at 9:05, which is in a spill.
 func spillLines(path string) string {
 	return `{"type":"assistant","uuid":"a1","parentUuid":"u1","timestamp":"2026-08-01T09:00:01Z","message":{"role":"assistant",` +
 		`"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make"}}]}}` + "\n" +

@@ -135,7 +135,7 @@ func formKey(word string) string {
 	return word
 }
 
-// A tier is how well a word fits one of a query.
+// A tier is the closeness of a word to a word of a query.
 type tier uint8
 
 const (

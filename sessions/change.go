@@ -427,7 +427,7 @@ func (i *importer) originals(
 	return withoutRepeats(withoutSidecar(key, entries, sidecar))
 }
 
-// withoutSidecar returns the entries without the ones that stand for the metadata file of a
+// withoutSidecar returns the entries, except for the entries that stand for the metadata file of a
 // subagent. It sets last to the last of these.
 func withoutSidecar(
 	key wire.SessionKey, entries iter.Seq2[wire.JSON, error], last *wire.JSON,

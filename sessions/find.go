@@ -65,7 +65,7 @@ type Options struct {
 	Project string
 	// ProjectName is the name of the project in the store, as [ProjectName] returns it, or the
 	// value of clew.Options.Store.Project for sessions that clew stored. The jobs that count to the
-	// project are included, but of copies with the same ID its own session is the one that is found.
+	// project are included, but of copies with the same ID its own session is found.
 	// If it is set, Project is ignored.
 	ProjectName string
 }

@@ -23,9 +23,9 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Job is the job of a fleet that a session belongs to. Each attempt at a job has a working
-// directory of its own, which is removed at the end, so package fleet/agents records the job beside
-// the transcript. The sessions of a job count to the project of its repository: see
+// A Job is the job of a fleet that a session belongs to. Each attempt at a job has its own working
+// directory, which is removed at the end, so package fleet/agents records the job beside the
+// transcript. The sessions of a job count to the project of its repository: see
 // [SessionInfo.Home]. The zero value means that a session belongs to no job.
 //
 // The record is a label: no transcript or settings are read where it points.

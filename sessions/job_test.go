@@ -171,8 +171,8 @@ func TestJobsAreCredited(t *testing.T) {
 	}
 }
 
-// The directory of a project is that of its own sessions. Of several that its jobs name, it is that of the first job's
-// project by name. All of these have one name.
+// The directory of a project comes from its own sessions. Of several directories that its jobs name, it is the
+// directory of the job whose project comes first by name. All of these have one name.
 func TestDirectoryOfJobs(t *testing.T) {
 	t.Parallel()
 	r := makeRepo(t)

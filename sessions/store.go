@@ -100,7 +100,7 @@ func entryUUID(entry []byte) (string, error) {
 	return uuid, nil
 }
 
-// entryUUIDs returns the UUID of each entry, or an error that names the one that is not an entry.
+// entryUUIDs returns the UUID of each entry, or an error with the index of an invalid entry.
 func entryUUIDs(key wire.SessionKey, entries []wire.JSON) ([]string, error) {
 	uuids := make([]string, len(entries))
 	for i, entry := range entries {

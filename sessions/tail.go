@@ -567,7 +567,7 @@ func (f *tailedFile) updateStarts(u *Update, named map[string]bool) bool {
 
 var startSeed = maphash.MakeSeed()
 
-// hashStarts returns a hash of what items say about subagents, or 0 if they say nothing.
+// hashStarts returns a hash of the facts about subagents in items, or 0 if there are none.
 func hashStarts(items []transcript.DisplayItem, named map[string]bool) uint64 {
 	type facts struct {
 		item                      int

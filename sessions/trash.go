@@ -210,7 +210,7 @@ type trashRecord struct {
 // when a file below projects has all of it. After a crash at any step, the trash still lists the
 // session, and Restore completes: a transcript or directory that is back already stays.
 //
-// What others write at the same time:
+// Concurrent writes have these effects:
 //
 //   - [Folder.Append] loses nothing. It looks whether its file still has its name, and otherwise
 //     appends once more. So an entry can be both in the trash and in the session.

@@ -42,7 +42,7 @@ type WatchOptions struct {
 	notify func() (*notifier, error) // nil means newListNotifier
 }
 
-// Watch follows the list of sessions. It yields the list at once, and again whenever a session has
+// Watch follows the session list. It yields the list at once, and again whenever a session has
 // appeared, grown or gone, but not more than four times a second. A list is the same as from
 // [Names], the newest first; use [Summarize] for the sessions that you show.
 //

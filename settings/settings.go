@@ -53,7 +53,7 @@ const (
 type Options struct {
 	// Dir is the working directory of the agent. Empty means the directory of this process.
 	Dir string
-	// ConfigDir is the directory of the agent's settings. Empty means that of [Dir].
+	// ConfigDir is the directory of the agent's settings. Empty means the result of [Dir].
 	ConfigDir string
 	// Sources are the sources among [User], [Project] and [Local] that the agent reads, as in
 	// clew.Options.Settings.Sources. Nil means all, empty none.
@@ -221,7 +221,7 @@ const (
 // Dir returns the directory of the user's settings, which need not exist: the first that
 // CLAUDE_CONFIG_DIR names, or else .claude in the home directory. Like the agent, and unlike
 // [sessions.Roots], it takes the name as it is: a "~" is not the home directory, and a directory
-// named projects is not that of the sessions.
+// named projects is not the directory of the sessions.
 //
 // [sessions.Roots]: https://pkg.go.dev/github.com/clewdev/clew/sessions#Roots
 func Dir() (string, error) {

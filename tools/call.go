@@ -60,7 +60,7 @@ func handler(name string, schema *jsonschema.Resolved, call func(context.Context
 	}
 }
 
-// checked returns the input of a call, if it fits the schema. No input is an empty one.
+// checked returns a call's input, if it fits the schema. No input is an empty one.
 func checked(input json.RawMessage, schema *jsonschema.Resolved) (json.RawMessage, error) {
 	if len(input) == 0 || string(input) == "null" {
 		input = json.RawMessage("{}")

@@ -191,7 +191,7 @@ type ArtifactResult struct {
 	// URL is the address of the page, and Path the file that was published.
 	URL  string `json:"url"`
 	Path string `json:"path"`
-	// ArtifactID is the ID of the page, and Version the ID of what was published.
+	// ArtifactID is the ID of the page, and Version the ID of the published version.
 	ArtifactID string `json:"artifact_id"`
 	Version    string `json:"version"`
 	// Title is the title of the page.

@@ -143,7 +143,7 @@ func (*SendMessageInput) toolInput()     {}
 func (*AskUserQuestionInput) toolInput() {}
 func (*ExitPlanModeInput) toolInput()    {}
 
-// A Result is the structured result of a tool: what the agent knows of it, beside the text that the
+// A Result is a structured tool result: what the agent knows of it, beside the text that the
 // model was given. Its variants are pointers to the types whose names end in Result, such as
 // [*BashResult]. Any tool can give a [*TextResult] or a [*ContentResult]. A result without a
 // specific type is an [*OtherResult].
@@ -189,7 +189,7 @@ type OtherResult struct {
 	Raw  wire.JSON // the whole result, which may be null
 }
 
-// DecodeResult decodes the structured result of a tool. Members that are unknown, or not of the
+// DecodeResult decodes a structured tool result. Members that are unknown, or not of the
 // type that they should be, count as absent. It returns an error if structured is not JSON.
 func DecodeResult(name string, structured wire.JSON) (Result, error) {
 	r, err := decodeResult(name, structured)

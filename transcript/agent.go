@@ -92,7 +92,7 @@ func (a *Agent) Type() string { return cmp.Or(a.Meta.AgentType, a.call.kind) }
 func (a *Agent) Description() string { return cmp.Or(a.Meta.Description, a.call.description) }
 
 // Color returns the color that a teammate is shown in, or "". It comes from the metadata, the first
-// message to the teammate, or the result of the call.
+// message to the teammate, or the call's result.
 func (a *Agent) Color() string {
 	greeted := ""
 	if g := a.greeting(); g != nil {

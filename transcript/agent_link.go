@@ -15,7 +15,7 @@ type LinkedBy string
 const (
 	// LinkedBySidecar: the agent's [AgentMeta] names the call.
 	LinkedBySidecar LinkedBy = "sidecar"
-	// LinkedByResult: the result of the call names the agent.
+	// LinkedByResult: the call's result names the agent.
 	LinkedByResult LinkedBy = "result"
 	// LinkedByWorkflow: the call started the workflow that the agent belongs to.
 	LinkedByWorkflow LinkedBy = "workflow"
@@ -185,8 +185,8 @@ func unlinkItem(item *DisplayItem) {
 	}
 }
 
-// A linkRule finds the call that started an agent: the first one whose key is the agent's, unless
-// that is "", and that fits.
+// A linkRule finds the call that started an agent: the first fitting call whose key is the agent's,
+// unless that is "".
 type linkRule struct {
 	by    LinkedBy
 	agent func(a *Agent) string
@@ -318,7 +318,7 @@ func (c *call) open(a *Agent) bool {
 		(a.Meta.ParentAgentID == "" || c.madeByParent(a))
 }
 
-// namesAnother reports whether the result of the call reports that it started another agent. The
+// namesAnother reports whether the call's result reports that it started another agent. The
 // names of teammates differ from the names of their files.
 func (c *call) namesAnother(a *Agent) bool {
 	if strings.Contains(c.item.AgentID, "@") {
@@ -354,7 +354,7 @@ func (c *call) ownerID() string {
 func (c *call) id() string           { return c.item.ToolID }
 func (a *Agent) sidecarCall() string { return a.Meta.ToolUseID }
 
-// started and id are the ID of the agent that the result of the call names, and of the agent.
+// started and id are the ID of the agent that the call's result names, and of the agent.
 func (c *call) started() string { return c.item.AgentID }
 func (a *Agent) id() string     { return a.ID }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/clewdev/clew/usage"
 )
 
-// CallOf returns the call of the model that an entry counts for, or the searches that the result
+// CallOf returns the model call that an entry counts for, or the searches that the result
 // of a tool reports, see [usage.Call.ToolUseID]. It returns false if there is none: the entry is
 // neither of these nor the progress of a subagent, has no usage, or was made up by the agent.
 func CallOf(e *Entry) (usage.Call, bool) {
@@ -39,7 +39,7 @@ func callOfAnswer(e *Entry) (usage.Call, bool) {
 	return c, true
 }
 
-// callOfSearches returns the searches that the result of a tool reports.
+// callOfSearches returns the searches that a tool result reports.
 func callOfSearches(e *Entry) (usage.Call, bool) {
 	if e.Message == nil || e.facts.read && !e.facts.searches {
 		return usage.Call{}, false
@@ -105,7 +105,7 @@ func CostStateOf(e *Entry) (usage.CostState, bool) {
 	return s, err == nil
 }
 
-// Calls returns the calls of the model that the session has paid for, each once, by time. It
+// Calls returns the model calls that the session has paid for, each once, by time. It
 // includes calls in branches and subagents. A subagent with a separate file counts after [Link]
 // links it, or if it is in Unlinked. Teammates don't count, since they have separate sessions, and
 // neither do the agents of compactions, which repeat a conversation.
@@ -170,13 +170,13 @@ func (c *callWalk) agents(agents []*Agent) {
 	}
 }
 
-// counts reports whether the calls of an agent count for the session that started it.
+// counts reports whether an agent's calls count for the session that started it.
 func (a *Agent) counts() bool {
 	ownSession := strings.Contains(a.ID, "@")
 	return !ownSession && a.Kind() != AgentCompaction
 }
 
-// A callLog keeps the calls of a transcript, including repeated ones, as a [usage.Tally] wants
+// A callLog keeps a transcript's calls, including repeated ones, as a [usage.Tally] wants
 // them. The list only grows, so that a copy of the log is a snapshot of it.
 type callLog struct {
 	calls []usage.Call // without the last one

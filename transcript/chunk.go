@@ -121,15 +121,15 @@ type Chunk struct {
 }
 
 // InTurns returns the chunks of the turns from first to last. Turn 0 is what is before the first
-// prompt. The chunks are those of one conversation, in its order.
+// prompt. The chunks belong to one conversation, in its order.
 func InTurns(chunks []Chunk, first, last int) []Chunk {
 	from := sort.Search(len(chunks), func(i int) bool { return chunks[i].Turn >= first })
 	end := sort.Search(len(chunks), func(i int) bool { return chunks[i].Turn > last })
 	return chunks[from:max(from, end)]
 }
 
-// Number numbers the turns of a conversation without numbers, such as one that a program made. If a chunk
-// has a turn, it changes nothing.
+// Number numbers the turns of a conversation without numbers, such as a conversation that a program made.
+// If a chunk has a turn, it changes nothing.
 func Number(chunks []Chunk) {
 	for i := range chunks {
 		if chunks[i].Turn != 0 {
@@ -162,7 +162,7 @@ func (c *Chunk) LineRange() (first, last int) {
 	return slices.Min(c.Lines), slices.Max(c.Lines)
 }
 
-// A Spending is the number, the size and the cost of some calls of the model.
+// A Spending is the number, the size and the cost of some model calls.
 type Spending struct {
 	Calls  int         `json:"calls"`  // number of calls of the model
 	Tokens int         `json:"tokens"` // of all kinds, in and out
@@ -236,7 +236,7 @@ type DisplayItem struct {
 	// ToolResult is the text of the result, once HasResult is set. It is "" if the result is empty
 	// or has only pictures.
 	ToolResult string `json:"result,omitempty"`
-	// HasResult reports whether the result of the call arrived. It stays false for a call that was
+	// HasResult reports whether the call's result arrived. It stays false for a call that was
 	// interrupted before its result was written.
 	HasResult bool `json:"has_result,omitempty"`
 	// ToolError reports whether the result is marked as an error: the tool failed, or the call was
@@ -313,7 +313,7 @@ type DisplayItem struct {
 	TeammateSummary string `json:"teammate_summary,omitempty"`
 }
 
-// An Image is a picture in the result of a tool.
+// An Image is a picture in a tool result.
 type Image struct {
 	// MediaType is image/png, image/jpeg, image/gif or image/webp.
 	MediaType string `json:"media_type"`
@@ -485,8 +485,7 @@ const (
 	LastOutputToolResult
 )
 
-// A LastOutput is the outcome of a turn: the answer, or the result of a tool if the turn has no
-// answer.
+// A LastOutput is the outcome of a turn: the answer, or a tool result if the turn has no answer.
 type LastOutput struct {
 	// Type reports whether Text is an answer or a tool's result.
 	Type LastOutputType

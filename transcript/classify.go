@@ -336,7 +336,7 @@ func hookText(attachment []byte) string {
 	return trimOutput(firstText(attachment, "blockingError", "content", "stderr", "stdout", "error", "message"))
 }
 
-// apiError says in a sentence what went wrong with a call of the API, as in "API error 529:
+// apiError describes the failure of an API call in a sentence, as in "API error 529:
 // Overloaded (retry 1 of 10 in 515ms)".
 func apiError(entry []byte) string {
 	text := "API error"

@@ -92,7 +92,7 @@ func (c *classifier) sentBack(e *Entry, blocks wire.Content) *AIMsg {
 	return msg
 }
 
-// readResult fills in the fields that depend on the structured result of a tool. A result longer
+// readResult fills in the fields that depend on a structured tool result. A result longer
 // than limit is not kept. The few members that matter for long results are taken in any case.
 func (m *AIMsg) readResult(e *Entry, limit int) {
 	result := e.ToolUseResult

@@ -106,7 +106,7 @@ func readText(l *jsonlex.Lexer) string {
 }
 
 // prompt classifies a prompt. The order of the tests matters: a summary, then text between tags of
-// the agent, then text that only the model gets, then the words of the user.
+// the agent, then text that only the model gets, then the user's words.
 func (c *classifier) prompt(e *Entry, p prompt) (ClassifiedMsg, string) {
 	if e.IsCompactSummary || strings.HasPrefix(p.text, continued) {
 		return &CompactMsg{Timestamp: e.Timestamp, Summary: true, Text: own(summaryText(p.text), p.text)}, ""

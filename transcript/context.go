@@ -506,7 +506,8 @@ type contextReporter struct {
 	// fixed is the content of each request, and added the content since the last compaction.
 	fixed, added filling
 	// recorded reports whether the definitions of tools are in the transcript. If they are not,
-	// unseen is what the first answer took in beyond what is there, once measured is set.
+	// unseen is the number of tokens that the first answer took in beyond the transcript, once
+	// measured is set.
 	recorded, measured bool
 	unseen             int
 	// last is the last answer of the turn, if there is one yet.

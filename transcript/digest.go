@@ -81,7 +81,8 @@ type callDigest struct {
 	subagentType, subagentDesc string
 }
 
-// An outcome is what an item needs of an entry with a result, beside the text of the result.
+// An outcome is the part of an entry with a result that an item needs, beside the text of the
+// result.
 type outcome struct {
 	structured, patch      wire.JSON
 	agentID, status, spill string

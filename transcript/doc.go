@@ -56,7 +56,7 @@
 //
 // # Reports
 //
-// [Transcript.Calls] returns the calls of the model, for package usage, and [Transcript.Turns]
+// [Transcript.Calls] returns the model calls, for package usage, and [Transcript.Turns]
 // groups them by turn. [Transcript.All] visits every item, including items in branches and
 // subagents, and [Transcript.Find] every place of a word or a regular expression.
 // [Transcript.Context] shows how the model's context filled up, [Diffs] what was changed in each

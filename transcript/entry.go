@@ -83,7 +83,7 @@ type Entry struct {
 	// IsCompactSummary reports whether the message is the summary of a compaction. Some versions
 	// don't mark it; [Classify] also knows the sentence that such a message starts with.
 	IsCompactSummary bool
-	// IsAPIErrorMessage reports whether the message is an error of the API in the form of an
+	// IsAPIErrorMessage reports whether the message is an API error in the form of an
 	// answer. The agent wrote it, not the model.
 	IsAPIErrorMessage bool
 	// Forked reports whether the line was copied from another session. Its answer is in that
@@ -110,11 +110,11 @@ type Entry struct {
 	// Message is the message to or from the model. It is nil unless the entry has one: user and
 	// assistant entries do.
 	Message *Message
-	// ToolUseResult is the structured result of a tool: an object, a list or a string. It is nil if
+	// ToolUseResult is the structured tool result: an object, a list or a string. It is nil if
 	// the entry has none. Package tooluse decodes it.
 	ToolUseResult json.RawMessage
-	// MCPMeta is an object with what an MCP server sent beside the content of its result, such as
-	// _meta and structuredContent. It is nil if the entry has none.
+	// MCPMeta is an object with the members that an MCP server sent beside the content of its
+	// result, such as _meta and structuredContent. It is nil if the entry has none.
 	MCPMeta json.RawMessage
 	// Permission is the decision about the call whose result the entry has. It is the zero value if
 	// none is recorded.

@@ -281,7 +281,7 @@ func readFacts(result []byte) resultFacts {
 	return e.facts
 }
 
-// resultMember reads the structured result of a tool. A result can be megabytes long, so it is read
+// resultMember reads the structured tool result. A result can be megabytes long, so it is read
 // only once, and members that don't matter are passed over.
 func (d *entryDecoder) resultMember() {
 	e := d.e

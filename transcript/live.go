@@ -44,7 +44,7 @@ type liveThread struct {
 	last      string // UUID of its last entry
 	compacted bool   // the last entry is the boundary of a compaction
 	prompt    uint64 // what a subagent was asked, if that was told apart from its messages
-	// launched are calls of skills whose texts have not come yet.
+	// launched are skill calls whose texts have not come yet.
 	launched []string
 }
 
@@ -588,7 +588,7 @@ func (s *liveState) learnAgent(msg *wire.TaskStartedMessage) {
 	s.agents[msg.TaskID] = msg.Description
 }
 
-// await records that a call waits for a task. Then the result of the call reports the end, and
+// await records that a call waits for a task. Then the call's result reports the end, and
 // there is no notice.
 func (s *liveState) await(msg *wire.TaskStartedMessage) {
 	if msg.Backgrounded {

@@ -317,7 +317,7 @@ func TestPromptOfASubagentComesOnce(t *testing.T) {
 	}
 }
 
-// The end of a task that a call waits for is in the result of the call. A notice comes of one in
+// The end of a task that a call waits for is in the call's result. A notice comes of one in
 // the background, even if it was moved there.
 func TestNoNoticeOfAwaitedTasks(t *testing.T) {
 	t.Parallel()

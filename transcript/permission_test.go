@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each recorded result says who allowed its call, whether or not it has a structured result.
+// Each recorded result has the decision about its call, whether or not it has a structured result.
 func TestPermissionsOfRecordings(t *testing.T) {
 	t.Parallel()
 	var paths []string

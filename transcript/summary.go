@@ -59,7 +59,7 @@ func (s *summarizer) release() {
 	summarizers.Put(s)
 }
 
-// read finds the members of an input. It returns false if the input is not an object.
+// read finds an input's members. It returns false if the input is not an object.
 func (s *summarizer) read(input wire.JSON) bool {
 	s.data = append(s.data, input...)
 	l := &s.lexer

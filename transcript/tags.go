@@ -91,7 +91,7 @@ const (
 // usedBefore is the element with the names of tools that the model got.
 const usedBefore = "tools-used-before-summary"
 
-// AgentReport returns what a person has to see of the result of a subagent: its report, without the
+// AgentReport returns what a person has to see of a subagent's result: its report, without the
 // tags and the note that the agent puts before it for the model, and without the indentation that
 // goes with the note. Other notes before the report stay, such as warnings. A text without such a
 // note is returned unchanged.

@@ -10,7 +10,7 @@ import (
 )
 
 // A Team is a group of agents that one session leads, and the board of their tasks. [Teams] finds
-// them in the calls of the session.
+// them in the session's calls.
 type Team struct {
 	// Name is the name of the team, such as "red". It is the part after the @ in the ID of a
 	// teammate.
@@ -271,7 +271,7 @@ func (b *board) find(name string) *Team {
 }
 
 // addMember adds the teammate that a call asks for, once. A team that nobody made is there all the
-// same once the result of a call names it: newer versions make none.
+// same once a call's result names it: newer versions make none.
 func (b *board) addMember(c *call) {
 	name, teamName := splitTeammate(c.teammate())
 	team := b.find(teamName)

@@ -321,7 +321,7 @@ func (t *tree) sameAnswer(tr *branchPath, at int32) bool {
 	return false
 }
 
-// answers reports whether a node has the result of a call on the path.
+// answers reports whether a node has a call's result on the path.
 func (t *tree) answers(tr *branchPath, at int32) bool {
 	return slices.ContainsFunc(t.nodes[at].results, func(id string) bool { return tr.calls[id] })
 }

@@ -18,8 +18,8 @@ type Turn struct {
 	Calls []usage.Call
 }
 
-// Turns returns the turns of the conversation, and the calls of the model that belong to none of
-// them: calls in branches, calls of subagents in Unlinked, and calls that no chunk shows. Each call
+// Turns returns the turns of the conversation, and the model calls that belong to none of
+// them: calls in branches, subagent calls in Unlinked, and calls that no chunk shows. Each call
 // of [Transcript.Calls] is in one turn or in others. They are matched by the lines that they come
 // from, not by time.
 //

@@ -1,6 +1,6 @@
 // Package usage adds up the usage and the cost of model calls.
 //
-// A [Call] is one answer of the model. Package transcript returns the calls of a session, and
+// A [Call] is one answer of the model. Package transcript returns a session's calls, and
 // sessions.ScanUsage the calls of all sessions. [Cost] prices them, [NewReport] groups them by
 // model, day, project and so on, and [FiveHourBlocks] returns the blocks of five hours that
 // subscriptions are limited by:

@@ -243,9 +243,9 @@ type CostState struct {
 	Start time.Time `json:"start,omitzero"`
 	// Duration is the time the session ran, without pauses between processes.
 	Duration time.Duration `json:"duration"`
-	// APIDuration is the time of all calls of the model.
+	// APIDuration is the time of all model calls.
 	APIDuration time.Duration `json:"apiDuration"`
-	// APIDurationWithoutRetries is the time of the calls of the model that succeeded.
+	// APIDurationWithoutRetries is the time of the model calls that succeeded.
 	APIDurationWithoutRetries time.Duration `json:"apiDurationWithoutRetries"`
 	// ToolDuration is the time of all tool calls, from totalToolDuration.
 	ToolDuration time.Duration `json:"toolDuration"`

@@ -292,7 +292,7 @@ func (t Totals) Plus(o Totals) Totals {
 type ModelCost struct {
 	// Model is the name as the table of prices has it, or else as the transcript has it.
 	Model string `json:"model"`
-	// Calls is the number of calls of the model.
+	// Calls is the number of model calls.
 	Calls int `json:"calls"`
 	// Usage counts their tokens and searches.
 	Usage Sum `json:"usage"`

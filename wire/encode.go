@@ -122,9 +122,8 @@ func (v StreamEventMessage) MarshalJSON() ([]byte, error) {
 	return marshal(&v, "stream_event")
 }
 
-// An encoder writes structs by their tags. A struct that was read is compared with what is read from
-// its text now: the members of fields that changed are replaced in the text, and the rest of it
-// stays.
+// An encoder writes structs by their tags. A struct that was read is compared with a new one from its
+// text: the members of fields that changed are replaced in the text, and the rest of it stays.
 type encoder struct {
 	asRead bool // structs that were read are written as they were read, changed or not
 	err    error
@@ -202,7 +201,7 @@ func tagged(tags []string) []member {
 	return all
 }
 
-// read returns the members of an object. Of several with one of the names, the last one counts. All
+// read returns an object's members. Of several with one of the names, the last one counts. All
 // others stay, even if their names decode to the same text, as those with half an emoji do.
 func read(text []byte, names []string) []member {
 	var all []member

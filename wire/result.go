@@ -151,7 +151,7 @@ func (m *ResultMessage) Failed() bool {
 }
 
 // A ResultSubtype is the outcome of a turn. A success can still have IsError set: the turn ended in
-// order, on an error of the API.
+// order, on an API error.
 type ResultSubtype string
 
 // The ways in which a turn ends.
@@ -227,7 +227,7 @@ type PermissionDenial struct {
 	ToolName string `json:"tool_name,omitzero" wire:"intern"`
 	// ToolUseID is the ID of the call's [ToolUseBlock].
 	ToolUseID string `json:"tool_use_id,omitzero"`
-	// ToolInput is the input of the call.
+	// ToolInput is the call's input.
 	ToolInput JSON `json:"tool_input,omitzero"`
 }
 
@@ -239,7 +239,7 @@ type DeferredToolUse struct {
 	ID string `json:"id,omitzero"`
 	// Name is the name of the tool.
 	Name string `json:"name,omitzero" wire:"intern"`
-	// Input is the input of the call.
+	// Input is the call's input.
 	Input JSON `json:"input,omitzero"`
 }
 

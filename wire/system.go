@@ -599,7 +599,7 @@ const (
 	MemoryScopeOrganization MemoryScope = "organization"
 )
 
-// A FilesPersistedMessage lists the session's files that were stored and the ones that could not
+// A FilesPersistedMessage lists the session's files that were stored and the files that could not
 // be.
 //
 //wire:message system files_persisted

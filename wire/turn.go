@@ -113,7 +113,7 @@ type AssistantMessage struct {
 	ParentToolUseID string `json:"parent_tool_use_id" wire:"intern"`
 	// Error is set if the message reports a failed API call. The text describes the error.
 	Error AssistantError `json:"error" wire:"intern"`
-	// APIErrorMessage reports whether the text is an error of the API, not an answer.
+	// APIErrorMessage reports whether the text is an API error, not an answer.
 	APIErrorMessage bool `json:"is_api_error_message"`
 	// APIErrorStatus is the HTTP status of the error, such as 400.
 	APIErrorStatus int `json:"api_error_status"`

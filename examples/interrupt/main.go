@@ -32,8 +32,8 @@ func run(ctx context.Context) error {
 	return show(ctx, s, "Thank you, that will do.", 1000)
 }
 
-// show prints an answer, and interrupts one of more than limit bytes. The turn goes on to its
-// result, which is a failure that says so.
+// show prints an answer, and interrupts one of more than limit bytes. The turn still ends with a
+// result, which reports the interruption as a failure.
 func show(ctx context.Context, s *clew.Session, prompt string, limit int) error {
 	var answer clew.Collector
 	stopped := false

@@ -35,7 +35,7 @@ func record(ctx context.Context, path string) error {
 	return file.Close()
 }
 
-// greet is what the test is about.
+// greet is the function under test.
 func greet(ctx context.Context, opts *clew.Options) (string, error) {
 	result, err := clew.Run(ctx, "Say hello.", opts)
 	if err != nil {

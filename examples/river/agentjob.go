@@ -8,7 +8,7 @@
 //	_, err = client.Insert(ctx, agentjob.Args{Prompt: "Find out why the nightly build fails."}, nil)
 //
 // The store, such as one of package natsstore, has the conversation of each job, so that a job whose worker was stopped
-// or lost goes on elsewhere. Files that the agent has changed stay on the machine that it ran on.
+// or lost continues elsewhere. Files that the agent has changed stay on the machine that it ran on.
 //
 // River works a job at least once. If a worker is killed before the store has the prompt, the next attempt begins
 // again, and if it is killed while a tool runs, nobody knows whether the tool has done its work: the agent is told so.
@@ -34,14 +34,15 @@ import (
 // Args are the arguments of a job.
 type Args struct {
 	Prompt string `json:"prompt"`
-	// Session is a session in the store to go on from, such as that of the Output of an earlier job. It stays as it is.
+	// Session is a session in the store to continue from, such as the session of an earlier job's Output. It stays
+	// as it is.
 	Session string `json:"session,omitempty"`
 }
 
 // Kind implements [river.JobArgs].
 func (Args) Kind() string { return "agent" }
 
-// An Output is what the row of a job has about its last agent that gave a result, failed or not.
+// An Output is the output that River keeps of a job. It is from the last agent that gave a result, failed or not.
 type Output struct {
 	Session string  `json:"session"`
 	Text    string  `json:"text"`
@@ -57,10 +58,10 @@ type Worker struct {
 	Options func(*river.Job[Args]) clew.Options
 }
 
-// project is where the sessions of jobs are in the store.
+// project is the project of the jobs' sessions in the store.
 const project = "river"
 
-// goOn is what a second agent is told about the end of the first.
+// goOn is the prompt of a second agent. It describes the end of the first.
 const goOn = "You were stopped before you had finished. Your last tool call may or may not have happened. " +
 	"Look before you repeat anything, then continue your task."
 
@@ -99,8 +100,8 @@ func (w *Worker) run(ctx context.Context, job *river.Job[Args]) (*outcome, error
 	return seen, err
 }
 
-// prepare returns the options and the prompt of the agent: those of the job, or if an earlier agent of the job has left
-// a session, a fork of that. A fork, as an agent that was taken for dead may still write to the session.
+// prepare returns the options and the prompt of the agent: for the job, or if an earlier agent of the job left a
+// session, for a fork of it. It forks because an agent that was taken for dead may still write to the session.
 func (w *Worker) prepare(ctx context.Context, job *river.Job[Args]) (*clew.Options, string, error) {
 	var opts clew.Options
 	if w.Options != nil {
@@ -156,7 +157,7 @@ func sessionID(job *river.Job[Args], start int) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
 }
 
-// An outcome is what an agent has said about its end.
+// An outcome holds an agent's own account of its end.
 type outcome struct {
 	result  *wire.ResultMessage
 	limit   *wire.RateLimitInfo // that is used up, or nil
@@ -176,7 +177,7 @@ func (o *outcome) see(msg clew.Message) {
 	}
 }
 
-// decide returns what River should do, given the error of the agent. Any other error counts as an attempt, and River
+// decide returns what River should do, given the agent's error. Any other error counts as an attempt, and River
 // tries again after a while, which is also right for a server that is overloaded.
 func (o *outcome) decide(err error) error {
 	if o.result == nil || !o.result.Failed() {

@@ -26,7 +26,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// hang is when a test that hangs is ended.
+// hang is the time after which a hanging test ends.
 const hang = 2 * time.Minute
 
 // A bench is a database with a worker whose agents are simulated, one after the other.
@@ -41,7 +41,7 @@ type bench struct {
 	agents []*clewtest.Agent // the first one is the next
 }
 
-// A store says when something was appended.
+// A store signals each append.
 type store struct {
 	sessions.Memory
 	appended chan struct{}
@@ -217,7 +217,7 @@ func wantFork(t *testing.T, first, second *clewtest.Agent) {
 	}
 }
 
-// goOnAgent is an agent that goes on with the work of another one, and ends it.
+// goOnAgent is an agent that continues the work of another one, and ends it.
 func goOnAgent(t *testing.T) *clewtest.Agent { return clewtest.NewAgent(t, prompted(goOn).Send(fixed)) }
 
 func TestOutput(t *testing.T) {

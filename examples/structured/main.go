@@ -12,8 +12,8 @@ import (
 	"github.com/clewdev/clew"
 )
 
-// A Plan is what the agent is asked for. The fields need no description, but answers are better
-// with one.
+// A Plan is the answer that the agent is asked for. The fields need no description, but answers
+// are better with one.
 type Plan struct {
 	Title string `json:"title"`
 	Steps []Step `json:"steps" jsonschema:"what to do, in order"`

@@ -6,8 +6,8 @@
 //	w.RegisterActivity(&agentflow.Activities{Store: store})
 //
 // The store, such as one of package natsstore, has the conversation, so that an activity whose worker was stopped or
-// lost goes on elsewhere: heartbeats say which session that is. Files that the agent has changed stay on the machine
-// that it ran on.
+// lost continues elsewhere: heartbeats name the session. Files that the agent has changed stay on the machine that it
+// ran on.
 //
 // Temporal may run an activity more than once. If a worker is killed before the store has the prompt, the next attempt
 // begins again, and if it is killed while a tool runs, nobody knows whether the tool has done its work: the agent is told
@@ -36,7 +36,7 @@ import (
 // Approval is the name of the signal that [Change] waits for. Its value says yes (true) or no.
 const Approval = "approval"
 
-// Plan is the name of the query for what [Change] waits with: the answer of the agent that only read.
+// Plan is the name of the query for the plan that awaits approval: the answer of the agent that only read.
 const Plan = "plan"
 
 // The types of errors, for workflows that treat them differently.
@@ -47,7 +47,7 @@ const (
 	ErrorRejected = "AgentRejected" // the plan was not approved
 )
 
-// Change lets an agent say what it would change, waits for an approval, at most a week, and lets it make the change.
+// Change lets an agent plan a change, waits for an approval, at most a week, and lets the agent make the change.
 func Change(ctx workflow.Context, prompt string) (*Result, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Hour,
@@ -75,10 +75,10 @@ func Change(ctx workflow.Context, prompt string) (*Result, error) {
 	return done, nil
 }
 
-// A Task is what an agent is asked to do.
+// A Task describes the work of an agent.
 type Task struct {
 	Prompt string
-	// Session is a session in the store to go on from, such as that of an earlier Result. It stays as it is.
+	// Session is a session in the store to continue from, such as the session of an earlier Result. It stays as it is.
 	Session string
 	// ReadOnly means that the agent has no tools that change anything.
 	ReadOnly bool
@@ -99,10 +99,10 @@ type Activities struct {
 	Options func(Task) clew.Options
 }
 
-// project is where the sessions of activities are in the store.
+// project is the project of the activities' sessions in the store.
 const project = "temporal"
 
-// goOn is what a second agent is told about the end of the first.
+// goOn is the prompt of a second agent. It describes the end of the first.
 const goOn = "You were stopped before you had finished. Your last tool call may or may not have happened. " +
 	"Look before you repeat anything, then continue your task."
 
@@ -135,8 +135,8 @@ func (a *Activities) RunAgent(ctx context.Context, task Task) (*Result, error) {
 	return &Result{Session: opts.Session.ID, Text: seen.result.Result, CostUSD: seen.result.TotalCostUSD}, nil
 }
 
-// prepare returns the options and the prompt of the agent: those of the task, or if an earlier attempt has left a
-// session, a fork of that. A fork, as an agent that was taken for dead may still write to the session.
+// prepare returns the options and the prompt of the agent: for the task, or if an earlier attempt left a session, for a
+// fork of it. It forks because an agent that was taken for dead may still write to the session.
 func (a *Activities) prepare(ctx context.Context, task Task, attempts []string) (*clew.Options, string, error) {
 	var opts clew.Options
 	if a.Options != nil {
@@ -173,7 +173,7 @@ func (a *Activities) has(ctx context.Context, session string) (bool, error) {
 	return false, nil
 }
 
-// An outcome is what an agent has said about its end.
+// An outcome holds an agent's own account of its end.
 type outcome struct {
 	result  *wire.ResultMessage
 	limit   *wire.RateLimitInfo // that is used up, or nil
@@ -193,7 +193,7 @@ func (o *outcome) see(msg clew.Message) {
 	}
 }
 
-// decide returns what Temporal should do, given the error of the agent. Any other error is tried again after a while,
+// decide returns what Temporal should do, given the agent's error. Any other error is tried again after a while,
 // which is also right for a server that is overloaded.
 func (o *outcome) decide(err error) error {
 	if o.result == nil || !o.result.Failed() {

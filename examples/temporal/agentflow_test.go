@@ -24,7 +24,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// hang is when a test that hangs is ended.
+// hang is the time after which a hanging test ends.
 const hang = 2 * time.Minute
 
 // A bench has activities whose agents are simulated, one after the other.
@@ -58,7 +58,7 @@ func (b *bench) options(task Task) clew.Options {
 	return clew.Options{AgentPath: agent.Path(), Env: append(agent.Env(), "CLAUDE_CONFIG_DIR="+b.config)}
 }
 
-// run runs the activity once, as the attempt after those that had these sessions.
+// run runs the activity once, as the attempt after the attempts that had these sessions.
 func (b *bench) run(task Task, earlier ...string) (*Result, error) {
 	env := b.NewTestActivityEnvironment()
 	env.SetTestTimeout(hang)

@@ -19,7 +19,7 @@ type Place struct {
 	City string `json:"city" jsonschema:"the name of the city"`
 }
 
-// Weather is what the first tool returns.
+// Weather is the result of the first tool.
 type Weather struct {
 	Sky     string  `json:"sky"`
 	Celsius float64 `json:"celsius"`

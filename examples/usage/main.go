@@ -63,7 +63,8 @@ func titlesOf(ctx context.Context, folder string) (map[string]string, error) {
 	return titles, err
 }
 
-// costOf says what answers have used and cost, and where the price of a model is not known.
+// costOf returns the tokens and the cost of answers as text, with "and more" if a price is not
+// known.
 func costOf(t usage.Totals) string {
 	cost := fmt.Sprintf("%d tokens, %s", t.Usage.TotalTokens(), t.Cost)
 	if t.UnknownCost {

@@ -49,7 +49,7 @@ type Options struct {
 	// Accounts are the environment variables of each account, such as those with its key.
 	Accounts map[string][]string
 	// SnapshotEvery is the interval at which the work of a running agent is stored; 0 means 5
-	// minutes. It is also stored after calls of tools, at most every ten seconds.
+	// minutes. It is also stored after tool calls, at most every ten seconds.
 	SnapshotEvery time.Duration
 	// MinFree and MinFreeShare are how much of the disk must be free: see [fleet.Runner]. 0 means 5 GB
 	// and a tenth; less than 0 means no minimum.

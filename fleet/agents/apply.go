@@ -40,7 +40,7 @@ const (
 
 // Apply applies the patch of a job to the git repository that has a directory: all of it or nothing. It returns the
 // changes. Only files are changed, so that users see the changes beside their own. A patch is an agent's work: it is
-// refused if it has a submodule, a file in the directory of a repository, or a symbolic link, except for those that the
+// refused if it has a submodule, a file in the directory of a repository, or a symbolic link, except for links that the
 // options allow. Options may be nil. Git must be in PATH.
 func Apply(ctx context.Context, dir string, patch io.Reader, o *ApplyOptions) ([]Change, error) {
 	text, err := io.ReadAll(patch)
@@ -75,7 +75,7 @@ func applyError(err error) error {
 	return fmt.Errorf("agents: %w", err)
 }
 
-// silent is an error without a text of its own, for [errors.Is].
+// silent is an error without a text, for [errors.Is].
 type silent struct{ error }
 
 func (silent) Error() string   { return "" }

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/worktree"
 )
 
-// restored is what a working directory starts with that continues another attempt.
+// restored is the start of a working directory that continues another attempt.
 type restored struct {
 	files  io.Reader      // a snapshot, or nil for the base
 	bundle io.Closer      // of files, or nil

@@ -94,7 +94,7 @@ func newMachine(t *testing.T, dir string) *Runner {
 }
 
 // TestSalvage continues an attempt whose worker died without a snapshot. On the same machine the next one starts with
-// the files that are there, and leaves them there until they are stored; on another machine it says that they are lost.
+// the files that are there, and leaves them there until they are stored; on another machine it reports them as lost.
 func TestSalvage(t *testing.T) {
 	t.Parallel()
 	here, there := newMachine(t, t.TempDir()), newMachine(t, t.TempDir())
@@ -126,8 +126,8 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// The working directory of a dead attempt stays if a snapshot can't have all files of it, such as those of a repository
-// that the agent cloned, and the agent learns which these are.
+// The working directory of a dead attempt stays if a snapshot can't have all files of it, such as the files of a
+// repository that the agent cloned, and the agent learns which these are.
 func TestSalvagePart(t *testing.T) {
 	t.Parallel()
 	here := newMachine(t, t.TempDir())

@@ -70,7 +70,7 @@ func TestAgentsDoNotStart(t *testing.T) {
 }
 
 // Before a worker takes anything, it starts an agent and learns from it whether it can run jobs. Otherwise it takes
-// none, without an attempt, and says why in words that help.
+// none, without an attempt, and gives a reason that helps.
 func TestAgentIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

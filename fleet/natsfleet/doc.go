@@ -62,7 +62,7 @@
 //	CLEW_LIVE.<subject>     messages that nobody keeps, outside of streams
 //	CLEW_SERVER.DISK        asks the server of a directory for the state of its disk
 //
-// The first dot of a key separates two tokens, so that the questions of a job are listed without the others.
+// The first dot of a key separates two tokens, so that a job's questions are listed without the others.
 // Bytes other than letters, digits, '-' and '_' are written as '=' and two hexadecimal digits. Messages with other
 // subjects, which only another program can write there, are no records and are left out.
 //

@@ -12,7 +12,7 @@ import (
 
 var _ fleet.Identifier = (*Engine)(nil)
 
-// identitySubject is where a server tells a connection its user.
+// identitySubject is the subject on which a server tells a connection its user.
 const identitySubject = "$SYS.REQ.USER.INFO"
 
 // Identity implements [fleet.Identifier]: the server says whom it authenticated. The programs of the user who owns the

@@ -34,7 +34,7 @@ func news(subject string, old, fresh set) []work {
 }
 
 // compare lists what a release declares and an older one does not. Tools and hook events are compared
-// with what this module knows.
+// with this module's own lists.
 func compare(old, fresh *release) []work {
 	before, after := declared(old.types), declared(fresh.types)
 	return slices.Concat(

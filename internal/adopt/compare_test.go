@@ -22,8 +22,8 @@ export declare type SDKControlPingRequest = {
 };
 `
 
-// What a release has and an older one lacks is listed by its subject. Tools and hook events that this
-// module knows are not new.
+// Things that a release has and an older one lacks are listed by their subject. Tools and hook events
+// that this module knows are not new.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	after := strings.NewReplacer(

@@ -79,7 +79,7 @@ const (
 	sdk = "@anthropic-ai/claude-agent-sdk"
 )
 
-// A release is what a version declares about itself.
+// A release holds the declarations of a version about itself.
 type release struct {
 	version string
 	agent   string // the absolute path of the binary
@@ -218,7 +218,7 @@ func scenarios(ctx context.Context, r *release) string {
 	return ""
 }
 
-// home returns an environment with a home of its own.
+// home returns an environment with a separate home.
 func home(dir string) []string {
 	return []string{"HOME=" + dir, "CLAUDE_CONFIG_DIR=" + dir, "DISABLE_AUTOUPDATER=1"}
 }

@@ -9,7 +9,7 @@
 // the terminal's own 16 colors.
 //
 // A tool is reported once. On a terminal, the last line shows the running call and its time, and
-// the row of a call appears with its outcome, after any question about it. A call that starts a
+// a call's row appears with its outcome, after any question about it. A call that starts a
 // subagent has its row before the subagent's rows, and its outcome after them. On a pipe, each call
 // has a line when it starts, and a failure has another.
 //

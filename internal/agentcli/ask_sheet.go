@@ -10,7 +10,7 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 )
 
-// A sheet is a question in pages, with our rows below the last one that explain the answers.
+// A sheet is a question in pages, with our rows below the last page that explain the answers.
 type sheet struct {
 	*ask.Sheet
 	always  []ask.Change

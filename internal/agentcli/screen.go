@@ -475,7 +475,7 @@ type toolCall struct {
 }
 
 // toolBegins reports a call. If the last line can be drawn again, it shows the running call, and
-// the row of the call comes with its outcome: a question about it comes first, and is not a second
+// the call's row comes with its outcome: a question about it comes first, and is not a second
 // report.
 func (s *screen) toolBegins(use *wire.ToolUseBlock, parent string) {
 	s.mu.Lock()

@@ -170,7 +170,7 @@ func TestToolIsAnnouncedOnce(t *testing.T) {
 	}
 }
 
-// The last line shows the running call, its time, and what else runs.
+// The last line shows the running call, its time, and other running work.
 func TestRunActivity(t *testing.T) {
 	t.Parallel()
 	s := newTestScreen(60, false)

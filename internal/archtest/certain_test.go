@@ -88,7 +88,7 @@ func runsInTests(dir string) bool {
 	return strings.HasSuffix(dir, "test") && dir != "internal/polltest" && dir != "clewtest" || within(dir, "internal/realtest/scene")
 }
 
-// inBubble stands for what testing/synctest calls.
+// inBubble stands for the functions that testing/synctest calls.
 const inBubble = "a bubble"
 
 // exempt returns the functions that run only where luck is allowed: the roots, and the functions that only exempt
@@ -135,8 +135,8 @@ func exempt(files []*source) map[string]bool {
 			})
 		}
 	}
-	// areFree reports whether only exempt functions refer to a name, those that are left out aside. Nobody knows
-	// who calls a function to which none refers.
+	// areFree reports whether only exempt functions refer to a name, apart from the functions that are left out.
+	// Nobody knows who calls a function to which none refers.
 	areFree := func(name string, leftOut func(user string) bool) bool {
 		others := slices.DeleteFunc(slices.Clone(users[name]), leftOut)
 		return len(others) > 0 && !slices.ContainsFunc(others, func(user string) bool { return !free[user] })
@@ -169,7 +169,7 @@ func isType(n ast.Node) bool {
 	return false
 }
 
-// nameOf returns the name of a function, after that of its receiver and a dot.
+// nameOf returns the name of a function, after its receiver and a dot.
 func nameOf(f *ast.FuncDecl) string { return receiver(f) + "." + f.Name.Name }
 
 // isBubble reports whether n calls synctest.Test, or the function of a package with this name that does.

@@ -138,8 +138,8 @@ var (
 	elided = regexp.MustCompile(`(?m)^\s*(…|\.\.\.)$|…`)
 )
 
-// check returns the errors of code that is correct but for what it leaves out. isGo is false for
-// something that is no Go, such as a list of files.
+// check returns the errors in a piece of code, apart from the parts that it leaves out. isGo is false
+// for something that is no Go, such as a list of files.
 func (c *docChecker) check(code string) (errs []error, isGo bool) {
 	code = elided.ReplaceAllString(code, "")
 	forms := []string{"%s", "func _() error {\n%s\n}", "func _() error {\n%s\n}}", "func _() error {\n%s {} }"}
@@ -191,7 +191,7 @@ func (c *docChecker) checkFile(text string, file *ast.File) (errs []error) {
 	return errs
 }
 
-// isOpen reports whether an error is only about what a piece of code leaves to its reader.
+// isOpen reports whether an error is only about parts that a piece of code leaves to its reader.
 func isOpen(message string) bool {
 	for _, part := range []string{"declared and not used", "missing return", "imported and not used", "no new variables"} {
 		if strings.Contains(message, part) {

@@ -6,7 +6,7 @@ import (
 )
 
 // TestLimitsAreLifted checks that a package that registers time limits lifts them in its own tests, unless the
-// list below says why not.
+// list below has a reason.
 func TestLimitsAreLifted(t *testing.T) {
 	t.Parallel()
 	sources, _ := readSources(t)

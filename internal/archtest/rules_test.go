@@ -17,7 +17,7 @@ type node struct {
 	Imports    []string
 }
 
-// A graph holds packages by import path. They are those of this module unless stated otherwise.
+// A graph holds packages by import path. They belong to this module unless stated otherwise.
 type graph map[string]node
 
 var (

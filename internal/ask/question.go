@@ -171,7 +171,7 @@ func changesOf(req *permission.Request, w Workspace) []Change {
 }
 
 // OfJob returns the question of a job's agent, for a place where inputs up to maxInput bytes are
-// shown; 0 means no limit. It reads no file: the one that the call would change is on another machine.
+// shown; 0 means no limit. It reads no file: the file that the call would change is on another machine.
 func OfJob(j *fleet.Question, maxInput int) *Question {
 	req := &permission.Request{ToolName: j.Tool, Input: wire.JSON(j.Input), DecisionReason: j.Reason, AgentID: j.Subagent}
 	q := New(req, ownQuestions(j), Workspace{MaxInput: maxInput})

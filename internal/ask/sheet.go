@@ -48,7 +48,7 @@ const (
 	boxSides    = len("|  |")
 )
 
-// Sheet returns everything in the input of a call.
+// Sheet returns everything in a call's input.
 func (q *Question) Sheet(v Surface) *Sheet {
 	tool := Word(q.Tool)
 	s := &Sheet{Surface: v, Head: tool, Subject: tool}

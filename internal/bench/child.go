@@ -21,18 +21,17 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// Figures are what a process measured of one piece of work.
+// figures are the measurements of one piece of work in a process.
 type figures struct {
 	Elapsed time.Duration `json:"elapsed_ns"`
 	// First is the time until a program printed its first byte, and Lines until it printed the first
 	// lines, or all if they are fewer.
 	First time.Duration `json:"first_ns,omitempty"`
 	Lines time.Duration `json:"lines_ns,omitempty"`
-	// Peak is how many bytes of the process were in memory at most, or 0 if the system does not
-	// report it.
+	// Peak is the peak memory of the process in bytes, or 0 if the system does not report it.
 	Peak int `json:"peak_bytes"`
-	// Count is how many answers, chunks, lines or sessions there were, and Tokens what the answers
-	// used.
+	// Count is the number of answers, chunks, lines or sessions, and Tokens the number of tokens
+	// that the answers used.
 	Count  int `json:"count"`
 	Tokens int `json:"tokens"`
 }
@@ -84,7 +83,7 @@ func runChild(w io.Writer, c child) error {
 	return json.NewEncoder(w).Encode(f)
 }
 
-// A child is what a process of this program is to do.
+// A child describes the work of a process of this program.
 type child struct {
 	job, path string
 	args      []string

@@ -35,7 +35,7 @@ const (
 	fleetIdle    = 30 * time.Second
 )
 
-// A fleetFigure is what was measured of a fleet.
+// A fleetFigure is a measurement of a fleet.
 type fleetFigure struct {
 	Name    string  `json:"name"`
 	Value   float64 `json:"value"`
@@ -85,7 +85,7 @@ type fleetSite struct {
 	fleet  *fleet.Fleet
 }
 
-// at runs a part with a server of its own.
+// at runs a part with a separate server.
 func (b *fleetBench) at(ctx context.Context, name string, do func(context.Context, *fleetSite) error) (err error) {
 	s := &fleetSite{dir: filepath.Join(b.dir, name)}
 	if s.server, err = natsfleet.Open(ctx, &natsfleet.Options{Dir: s.dir}); err != nil {

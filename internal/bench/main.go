@@ -235,7 +235,7 @@ func (r *report) speedGoals(name string, got row, bounds [4]float64) {
 	r.Goals.AtMost(name+", allocations per frame", bounds[3], "", got.AllocsPer)
 }
 
-// hugeRatio is how many times as long as base a case takes.
+// hugeRatio returns the time of a case as a multiple of the time of base.
 func (r *report) hugeRatio(slow, base int) float64 {
 	return float64(r.Huge[slow].Best) / float64(r.Huge[base].Best)
 }

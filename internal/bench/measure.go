@@ -86,7 +86,8 @@ func measure(c contestant, s slice) (sample, error) {
 	return sample{elapsed, after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}, nil
 }
 
-// ratio is how many times as fast as base a contestant is: the median over the rounds.
+// ratio returns the speed of a contestant as a multiple of the speed of base: the median over the
+// rounds.
 func (s *series) ratio(base, contestant int) float64 {
 	ratios := make([]float64, len(s.slices))
 	for round := range ratios {

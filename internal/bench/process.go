@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/bench/benchreport"
 )
 
-// patience is how long something may take.
+// patience is the time limit of each step.
 const patience = time.Minute
 
 // peakMemory returns the peak memory of a process so far, in megabytes.

@@ -17,7 +17,7 @@ import (
 	"github.com/clewdev/clew/internal/corpus"
 )
 
-// startUps is how often a start is measured within a round.
+// startUps is the number of starts that are measured within a round.
 const startUps = 25
 
 // searched is a word that the texts of the corpus have in many places, and searchedPhrase is a
@@ -40,7 +40,7 @@ type use struct {
 	Lines   float64 `json:"lines_seconds"` // until the first lines, median
 	Seconds float64 `json:"seconds"`       // until the end, median
 	PeakMB  float64 `json:"peak_mb"`       // the highest
-	// Share is the size of the index against that of the transcripts, if the use builds one.
+	// Share is the size of the index as a share of the transcripts, if the use builds one.
 	Share float64 `json:"index_share,omitempty"`
 
 	job    string // programJob if it is ""
@@ -101,7 +101,7 @@ func measureProgram(ctx context.Context, o options) ([]use, error) {
 	return list, err
 }
 
-// indexShare returns the size of the index of the search against that of the transcripts.
+// indexShare returns the size of the search index as a share of the transcripts.
 func (p *program) indexShare() (float64, error) {
 	paths, err := filepath.Glob(filepath.Join(p.cache(), "clew", "search-*.db"))
 	if err != nil || len(paths) != 1 {
@@ -134,7 +134,7 @@ func newProgram(ctx context.Context, dir string, o options) (*program, error) {
 func (p *program) agent() string { return filepath.Join(p.dir, "agent") }
 func (p *program) crowd() string { return filepath.Join(p.dir, "crowd") }
 
-// multiply writes n copies of the smallest session, with IDs and projects of their own, an hour apart.
+// multiply writes n copies of the smallest session, each with its own ID and project, an hour apart.
 func multiply(n int, from, to string) error {
 	id, text, err := smallest(from)
 	if err != nil {

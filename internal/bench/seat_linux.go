@@ -29,7 +29,7 @@ type seat struct {
 	ended   error
 }
 
-// endOfFrame is what the program writes after each frame.
+// endOfFrame is the sequence that the program writes after each frame.
 const endOfFrame = "\x1b[?2026l"
 
 func newSeat(cmd *exec.Cmd) (*seat, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// sliceSize is how much of the stream a contestant gets at once: little enough that a round sees
-// one state of the machine, much more than a processor cache.
+// sliceSize is the number of bytes of the stream that a contestant gets at once: few enough that a
+// round sees one state of the machine, many more than a processor cache has.
 const sliceSize = 4 << 20
 
 // A slice is a run of whole lines of the stream, about sliceSize bytes.

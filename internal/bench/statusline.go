@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// statusSessions is how many sessions there are when lines are printed.
+	// statusSessions is the number of sessions when lines are printed.
 	statusSessions = 5000
-	// statusLines is how many lines are printed.
+	// statusLines is the number of printed lines.
 	statusLines = 200
 	// busySessions are sessions at once, each of which has a new line every busyInterval. Costs are
 	// computed at most every refreshInterval.

@@ -58,10 +58,10 @@ func newSystemFrame(subtype []byte) any {
 	return nil
 }
 
-// intoStructs is what a careful program does with encoding/json: find the kind by a cheap scan,
-// then unmarshal once into the struct of that kind. Content, blocks and events have a struct per
-// kind and find it in UnmarshalJSON. Tool inputs and tool results stay raw, as they do in package
-// wire.
+// intoStructs decodes as a careful program does with encoding/json: it finds the kind by a cheap
+// scan, then unmarshals once into the struct of that kind. Content, blocks and events have a struct
+// per kind and find it in UnmarshalJSON. Tool inputs and tool results stay raw, as they do in
+// package wire.
 func intoStructs(line []byte) (any, error) {
 	kind, subtype := peek(line)
 	v := newFrame(kind, subtype)
@@ -367,7 +367,7 @@ type controlResponseFrame struct {
 	} `json:"response"`
 }
 
-// A systemHead is what all system frames have.
+// A systemHead holds the fields of all system frames.
 type systemHead struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
@@ -444,7 +444,7 @@ type thinkingTokensFrame struct {
 	EstimatedTokensDelta int `json:"estimated_tokens_delta"`
 }
 
-// A taskHead is what all task frames have.
+// A taskHead holds the fields of all task frames.
 type taskHead struct {
 	systemHead
 	TaskID       string `json:"task_id"`

@@ -143,7 +143,8 @@ func (w *work) sum() {
 	w.MBps = float64(w.Bytes) / 1e6 / w.Seconds
 }
 
-// times is how many times as fast as base the work is: the median over the rounds.
+// times returns the speed of the work as a multiple of the speed of base: the median over the
+// rounds.
 func (w *work) times(base *work) float64 {
 	var ratios []float64
 	for i := range min(len(w.rounds), len(base.rounds)) {

@@ -19,7 +19,7 @@ import (
 	"github.com/clewdev/clew/internal/corpus"
 )
 
-// A feeling is how long a user of the viewer waits for something, or what it costs.
+// A feeling is a time that a user of the viewer waits, or a cost of the viewer.
 type feeling struct {
 	Name   string  `json:"name"`
 	Median float64 `json:"median"`

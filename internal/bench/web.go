@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// largeSessions is how many sessions a server has open at once.
+// largeSessions is the number of sessions that a server has open at once.
 const largeSessions = 5
 
 // measureWeb measures the web viewer, as a page would use it.
@@ -234,7 +234,7 @@ func (v *visit) webGrowing(ctx context.Context) error {
 	return errors.Join(err, s.stop())
 }
 
-// An eventStream is what a page gets.
+// An eventStream is the stream of events that a page gets.
 type eventStream struct {
 	io.Closer
 	lines *bufio.Scanner

@@ -24,7 +24,7 @@ import (
 	"github.com/clewdev/clew/internal/timelimit"
 )
 
-// patience is how long a page may take for one step. It only ends tests that fail.
+// patience is the time limit of a page for one step. It only ends tests that fail.
 const patience = 3 * time.Minute
 
 // A machine is the browser that all tests share: it takes seconds to start.
@@ -40,7 +40,7 @@ var shared struct {
 	err   error
 }
 
-// TestMain gives the tests a home of their own, and ends the browser.
+// TestMain gives the tests a separate home, and ends the browser.
 func TestMain(m *testing.M) {
 	timelimit.Lift()
 	if os.Getenv(programVariable) != "" {
@@ -83,7 +83,7 @@ func startBrowser() (machine, error) {
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", true), chromedp.WindowSize(1000, 800),
 		chromedp.Flag("disable-extensions", true), chromedp.Flag("disable-default-apps", true), chromedp.Flag("mute-audio", true),
-		// Tabs behind others go on painting, so that two of them can be looked at.
+		// Tabs behind others keep painting, so that two of them can be looked at.
 		chromedp.Flag("disable-backgrounding-occluded-windows", true), chromedp.Flag("disable-renderer-backgrounding", true),
 		chromedp.Flag("disable-background-timer-throttling", true),
 		// A process for each tab would take most of the time of the tests.
@@ -114,7 +114,7 @@ var idleTabs struct {
 }
 
 // newTab returns an empty tab. It shares the storage of its origins with the tabs of other tests, each
-// of which has servers of its own. The storage of the given origin is empty.
+// of which has its own servers. The storage of the given origin is empty.
 func newTab(t *testing.T, origin string) *tab {
 	t.Helper()
 	p := takeTab(t)
@@ -196,7 +196,7 @@ func (p *tab) another() *tab {
 	return takeTab(p.T)
 }
 
-// A look is how a page is shown.
+// A look is the window width and the color scheme of a page.
 type look struct {
 	width  int64
 	scheme string
@@ -252,8 +252,8 @@ func (p *tab) run(script string) {
 	value[any](p, "(async () => {"+script+"; return 0})()")
 }
 
-// until waits until an expression is true. What the expression does when it is true happens in the
-// same step: the page can't change in between.
+// until waits until an expression is true. An action of the expression happens in the same step as its
+// check: the page can't change in between.
 func (p *tab) until(expression string) {
 	p.Helper()
 	script := fmt.Sprintf(`new Promise((done) => {

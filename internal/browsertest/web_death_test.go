@@ -45,7 +45,7 @@ func (d *drivenStory) load(path, code string) {
 	d.page.until(`document.querySelector("main > *")`)
 }
 
-// editor is where prompts are written, on either page.
+// editor is the text field for prompts, on either page.
 const editor = `document.querySelector(".editor textarea")`
 
 // prompt types a prompt.
@@ -104,7 +104,7 @@ func (d *drivenStory) loses(path string, response bool, send func()) {
 	d.waitLost(d.page)
 }
 
-// steps are where something dies.
+// steps are the points of the story at which something dies.
 var steps = []struct {
 	name string
 	lead func(d *drivenStory)
@@ -144,7 +144,7 @@ var steps = []struct {
 	}},
 }
 
-// tellSteps tells a story up to each step, and what follows. Test runs include the steps with the
+// tellSteps tells a story up to each step, and then the rest. Test runs include the steps with the
 // given numbers, and "make test-rest" includes all.
 func tellSteps(t *testing.T, usual []int, follow func(d *drivenStory)) {
 	t.Helper()
@@ -210,7 +210,7 @@ func (d *drivenStory) finish() {
 	}
 }
 
-// A tab is closed at each step. Another one goes on where it was.
+// A tab is closed at each step. Another one continues where it was.
 func TestTabDies(t *testing.T) {
 	t.Parallel()
 	tellSteps(t, []int{2, 6, 8}, func(d *drivenStory) {
@@ -223,7 +223,7 @@ func TestTabDies(t *testing.T) {
 	})
 }
 
-// All connections are cut at each step, for a while. The page goes on by itself.
+// All connections are cut at each step, for a while. The page continues by itself.
 func TestConnectionDies(t *testing.T) {
 	t.Parallel()
 	tellSteps(t, []int{4, 10}, func(d *drivenStory) {

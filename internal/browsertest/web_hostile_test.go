@@ -144,7 +144,7 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// What TestHostilePages looks for is found on a page that does it.
+// TestHostilePages would notice a page that loads an image from another server.
 func TestWitness(t *testing.T) {
 	t.Parallel()
 	collector := newSite(t)

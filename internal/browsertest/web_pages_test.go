@@ -40,7 +40,7 @@ func (i *impostor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // A program that listens where a server was gets neither the token nor a request for data. The page
-// goes on when the server is back, and logs out when another one is there.
+// continues when the server is back, and logs out when another one is there.
 func TestImpostorPage(t *testing.T) {
 	soak.Rest(t)
 	t.Parallel()

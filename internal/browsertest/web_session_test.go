@@ -168,7 +168,8 @@ func longSession(t *testing.T, project string, n int) *sessionFile {
 	return f
 }
 
-// What is appended to the file is shown: at the end it is followed, elsewhere it is counted.
+// Lines that are appended to the file are shown: at the end they are followed, elsewhere they are
+// counted.
 func TestSessionGrows(t *testing.T) {
 	t.Parallel()
 	f := longSession(t, "grows", 20)

@@ -166,7 +166,7 @@ func newRoot(s Streams) *cobra.Command {
 	return root
 }
 
-// jobQuestions returns a function that opens the terminal for the questions of jobs.
+// jobQuestions returns a function that opens the terminal for job questions.
 func jobQuestions(s Streams) func(ctx context.Context) (fleetcli.Questioner, error) {
 	return func(ctx context.Context) (fleetcli.Questioner, error) {
 		q, err := agentcli.OpenQuestioner(ctx, s)

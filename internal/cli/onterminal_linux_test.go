@@ -75,7 +75,7 @@ func runOnTerminal(args []string) (code int, err error) {
 	return 0, err
 }
 
-// silence makes a terminal repeat nothing of what is typed, which would be anywhere in the program's output.
+// silence turns off the echo of a terminal: typed text would be anywhere in the program's output.
 func silence(terminal *os.File) error {
 	fd := int(terminal.Fd())
 	mode, err := unix.IoctlGetTermios(fd, unix.TCGETS)

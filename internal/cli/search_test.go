@@ -77,7 +77,7 @@ func TestSearchScreenFits(t *testing.T) {
 	}
 }
 
-// A fork says so beside its hits.
+// A fork is marked beside its hits.
 func TestSearchMarksForks(t *testing.T) {
 	t.Parallel()
 	groups := shownGroups()[:1]

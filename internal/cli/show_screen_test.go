@@ -64,7 +64,7 @@ func TestShowScreen(t *testing.T) {
 	}
 }
 
-// A part of a session says which turns it has, and is known by their numbers.
+// A part of a session names its turns, and is known by their numbers.
 func TestTurnsOf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

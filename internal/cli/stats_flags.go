@@ -142,7 +142,7 @@ func (o *statsOrder) Set(text string) error {
 // project, in which a * stands for any part.
 type projectAlias struct{ project, name string }
 
-// An aliasFlag is a flag for project aliases. The first one that fits counts.
+// An aliasFlag is a flag for project aliases. The first fitting one counts.
 type aliasFlag []projectAlias
 
 // Type names the value in the help.

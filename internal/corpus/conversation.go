@@ -79,7 +79,7 @@ func (g *generator) prompt(id string) object {
 	return g.user(id, g.prose(g.between(50, 1200)), "isReplay", true)
 }
 
-// summary is what the CLI says to the model after a compaction.
+// summary returns the message of the CLI to the model after a compaction.
 func (g *generator) summary() object {
 	text := "This session is being continued from an earlier one.\n\nSummary:\n" + g.prose(g.between(1500, 4000))
 	return g.user(g.uuid(), text, "isReplay", false, "isSynthetic", true)

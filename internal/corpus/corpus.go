@@ -247,7 +247,7 @@ func (g *generator) prose(n int) string {
 	return b.String()
 }
 
-// gap is what stands between two words.
+// gap returns the text between two words.
 func (g *generator) gap() string {
 	switch k := g.rng.IntN(96); {
 	case k < 5:

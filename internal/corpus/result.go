@@ -106,7 +106,7 @@ func (g *generator) decision() object {
 	return object{"decision", "accept", "source", "config", "reason_type", "mode"}
 }
 
-// An output is what a tool call gives: to the model, and to the host.
+// An output is the output of a tool call, for the model and for the host.
 type output struct {
 	content    any
 	structured any

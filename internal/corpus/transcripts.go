@@ -469,7 +469,7 @@ func (r *recording) subagent(tool, kind, prompt string) (id, answer string) {
 	return id, answer
 }
 
-// meta is what is known of a subagent that parent has started.
+// meta returns the facts about a subagent that parent has started.
 func (r *recording) meta(parent *recording, tool, kind string) object {
 	meta := object{"agentType", kind, "description", "Look at " + r.word(), "toolUseId", tool, "spawnDepth", r.depth}
 	if parent.agent != "" {

@@ -43,7 +43,7 @@ type recording struct {
 	err  error
 }
 
-// maxKept is how many entries of a session can be copied into another one.
+// maxKept is the maximum number of entries of a session that can be copied into another one.
 const maxKept = 60
 
 // A keptEntry is an entry of the conversation that may be copied.
@@ -205,15 +205,15 @@ func (t text) piece(g *generator, n int) string {
 	return t.all[t.ends[first]:t.ends[last]]
 }
 
-// A Truth is what is true of the transcripts that [Projects] has made, known from making them.
+// A Truth holds the facts about the transcripts that [Projects] has made, known from making them.
 type Truth struct {
 	// Sessions has the sessions by ID.
 	Sessions map[string]SessionTruth
 	// Agents counts the transcripts of subagents, and Spills the results in separate files.
 	Agents int
 	Spills int
-	// Lines and Bytes are those of all transcripts, and ByKind the lines by type, and by subtype
-	// where there is one.
+	// Lines and Bytes are the totals of all transcripts, and ByKind the lines by type, and by
+	// subtype where there is one.
 	Lines  int
 	Bytes  int64
 	ByKind map[string]int
@@ -230,12 +230,13 @@ type Truth struct {
 	Naive int
 }
 
-// A SessionTruth is what is true of one session.
+// A SessionTruth holds the facts about one session.
 type SessionTruth struct {
-	// Path is that of the main transcript, relative to the directory, and Bytes its size.
+	// Path is the path of the main transcript, relative to the directory, and Bytes its size.
 	Path  string
 	Bytes int
-	// Tokens are those of the answers that were given in the session, to it or to its subagents.
+	// Tokens counts the tokens of the answers that were given in the session, to it or to its
+	// subagents.
 	Tokens Tokens
 	// Prompts counts the prompts that the user typed and still sees, Queued the prompts typed while
 	// the agent worked, Rewinds the prompts that were taken back with everything after them, and

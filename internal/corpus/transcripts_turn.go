@@ -78,7 +78,7 @@ func (r *recording) rewind() {
 	r.book.t.Sessions[r.id] = before.truth
 }
 
-// incidents are what happens between rounds.
+// incidents adds the incidents between rounds.
 func (r *recording) incidents() {
 	if r.oneIn(25) {
 		prompt := r.words(60)
@@ -140,7 +140,7 @@ func (r *recording) round() {
 	}
 }
 
-// calls is how many calls one answer makes.
+// calls returns the number of calls that one answer makes.
 func (r *recording) calls() int {
 	if r.oneIn(6) {
 		return r.between(3, 5)

@@ -3,7 +3,7 @@
 // over this model.
 //
 // [StartModel] starts the model, for users who have the agent binary. A [Player] plays a recording
-// for those who have not. "make record" makes the recordings with the same model, and a test with
+// for users who don't. "make record" makes the recordings with the same model, and a test with
 // the agent binary compares both by their shape.
 package demo
 
@@ -208,7 +208,7 @@ func script(model *simmodel.Model, dir string, atOnce bool) {
 	add(result(""), tokens(2, 88, 16270, 121), say(left))
 }
 
-// chunk is how many characters of a text appear at once.
+// chunk is the number of characters of a text that appear at once.
 const chunk = 6
 
 func tokens(input, output, cacheRead, cacheWrite int) simmodel.Usage {
@@ -278,8 +278,8 @@ func (r Recording) denial() ([]byte, error) {
 	return nil, errors.New("demo: nothing is denied in the recording")
 }
 
-// projectDir is the directory of the project's transcripts, below that of the agent's settings. The
-// project of the recordings is /home/dev/slug.
+// projectDir is the directory of the project's transcripts, below the agent's settings directory.
+// The project of the recordings is /home/dev/slug.
 const projectDir = "projects/-home-dev-slug"
 
 var (

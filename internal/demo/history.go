@@ -15,17 +15,17 @@ import (
 )
 
 // A Past is a session of some other day, so that a tour has more than one session to browse. Its
-// recording was made over a scripted model, as those of the task were.
+// recording was made over a scripted model, like the recordings of the task.
 type Past struct {
 	// Name is the name of the recording, and of the project below /home/dev.
 	Name string
-	// Title is what the agent calls the session. Only agents in a terminal write it down.
+	// Title is the agent's title of the session. Only agents in a terminal write it down.
 	Title string
 	// Files are the files of the project.
 	Files map[string]string
 	// Printed are lines that commands print in it, as far as they are not in its files.
 	Printed []string
-	// Prompts are what the user says, turn by turn.
+	// Prompts are the user's prompts, turn by turn.
 	Prompts []string
 
 	steps []step
@@ -35,7 +35,7 @@ type Past struct {
 	slower                int
 }
 
-// A step is an answer of the model to what a request ends with.
+// A step is an answer of the model to requests with a certain end.
 type step struct {
 	match  func(*simmodel.Request) bool
 	usage  simmodel.Usage
@@ -98,8 +98,8 @@ func (p *Past) script(model *simmodel.Model, dir string) {
 	}
 }
 
-// Lay writes the transcripts of the session below config, a directory of settings, as those of a
-// session that ended some days before now.
+// Lay writes the transcripts of the session below config, a directory of settings, as if the
+// session had ended some days before now.
 func (p *Past) Lay(config string, now time.Time) error {
 	r := Recording(path.Join("past", p.Name))
 	year, month, day := now.Date()

@@ -27,7 +27,7 @@ type Player struct {
 	playing Recording
 }
 
-// Recording returns the one that is played, or was played last.
+// Recording returns the recording that is played, or was played last.
 func (p *Player) Recording() Recording {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *connection) current() *agent {
 	return c.agent
 }
 
-// Read reads the output of the agent, or of the one that has replaced it.
+// Read reads the output of the agent, or of its replacement.
 func (c *connection) Read(p []byte) (int, error) {
 	for {
 		agent := c.current()

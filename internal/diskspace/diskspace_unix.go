@@ -4,8 +4,8 @@ package diskspace
 
 import "golang.org/x/sys/unix"
 
-// Of returns the bytes of the file system of a directory: those that the user can still
-// write, and all.
+// Of returns the number of bytes that the user can still write to the file system of a directory,
+// and its total size.
 func Of(dir string) (free, total int64, err error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

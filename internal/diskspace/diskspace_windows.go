@@ -2,8 +2,8 @@ package diskspace
 
 import "golang.org/x/sys/windows"
 
-// Of returns the bytes of the volume of a directory: those that the user can still write,
-// and all.
+// Of returns the number of bytes that the user can still write to the volume of a directory, and
+// its total size.
 func Of(dir string) (free, total int64, err error) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

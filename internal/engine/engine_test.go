@@ -90,8 +90,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// What is wrong with the flags of a server is said in the words of the flags, and what a role may not do in a sentence
-// that says which role may.
+// An error in the flags of a server names the flags, and the error of a role without a permission names the role that
+// has it.
 func TestErrorsNameFlags(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

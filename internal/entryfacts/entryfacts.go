@@ -22,7 +22,7 @@ func Chained(kind string) bool {
 	return false
 }
 
-// CallEndsTurn reports whether a call of a tool is the last thing that an agent does before the
+// CallEndsTurn reports whether a tool call is the last thing that an agent does before the
 // user's next prompt: it presents a plan and waits, or it shuts down. input returns the call's
 // input, and is called only for the tools that need it.
 func CallEndsTurn(tool string, input func() wire.JSON) bool {
@@ -37,7 +37,7 @@ func CallEndsTurn(tool string, input func() wire.JSON) bool {
 	return false
 }
 
-// A Result is the result of a call, as far as it is known.
+// A Result is a call's result, as far as it is known.
 type Result struct {
 	// Tool is the name of the tool, or "" if it is not known.
 	Tool string

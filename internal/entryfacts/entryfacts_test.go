@@ -141,7 +141,7 @@ func TestNotByUser(t *testing.T) {
 	}
 }
 
-// Between the words of a person, white space stays as it is. An added text goes with the line
+// Between a person's words, white space stays as it is. An added text goes with the line
 // breaks around it.
 func TestCutAddedBlocks(t *testing.T) {
 	t.Parallel()

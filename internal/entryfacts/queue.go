@@ -18,32 +18,32 @@ const QueueOperation = "queue-operation"
 type Queue struct {
 	// Waiting are the prompts in the queue, in order.
 	Waiting []Queued `json:"waiting,omitempty"`
-	// Sent are those that left the queue to begin a turn. A line of the conversation follows.
+	// Sent are the prompts that left the queue to begin a turn. A line of the conversation follows.
 	Sent []Queued `json:"sent,omitempty"`
-	// Absorbed are those that the agent gave to the model during a turn, of which no line of the
-	// conversation has come so far.
+	// Absorbed are the prompts that the agent gave to the model during a turn, of which no line of
+	// the conversation has come so far.
 	Absorbed []Queued `json:"absorbed,omitempty"`
 }
 
 // A Queued is a prompt in a queue.
 type Queued struct {
-	// Text is what the user wrote.
+	// Text is the text that the user wrote.
 	Text string `json:"text"`
 	// Said reports whether a line of the conversation has the prompt.
 	Said bool `json:"said,omitempty"`
 	// At is the position of the line that put it into the queue, and Time the time of that line.
 	At   wire.Position `json:"at"`
 	Time time.Time     `json:"time,omitzero"`
-	// Content is a copy of what the line has, a JSON string or a list of blocks, unless the caller
-	// does not need it.
+	// Content is a copy of the content of the line, a JSON string or a list of blocks, unless the
+	// caller does not need it.
 	Content []byte `json:"-"`
 }
 
 // maxQueued is the most prompts that each of the lists has. Older ones are forgotten.
 const maxQueued = 1000
 
-// Operate takes the next queue-operation line. next is what it has of a prompt: an agent that
-// removes one may not say which, and then means the first.
+// Operate takes the next queue-operation line. next is the prompt, as far as the line has it: an
+// agent that removes one may not name it, and then means the first.
 func (q *Queue) Operate(line []byte, next Queued) {
 	switch textAt(line, "operation") {
 	case "enqueue":

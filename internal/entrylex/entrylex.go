@@ -96,8 +96,8 @@ func (r *Reader) Number() int {
 	return r.count() + 1
 }
 
-// Searches returns how many searches the structured result of a tool reports, or 0. The agent runs
-// them in calls of the model that the transcript does not have. Only the result of WebSearch counts:
+// Searches returns how many searches a structured tool result reports, or 0. The agent runs
+// them in model calls that the transcript does not have. Only the result of WebSearch counts:
 // it has its query and a list of results beside the number.
 func Searches(result []byte) int {
 	if !bytes.Contains(result, []byte(`Count"`)) { // begins with a rare byte, which is found faster

@@ -8,8 +8,8 @@ import (
 // A transcript file consists of lines that end with a line feed. NUL bytes, of which a crash can
 // leave megabytes, end a line as well, but don't count as a line in line numbers.
 
-// ByteOrderMark is what some editors write at the beginning of a file. It is not part of the first
-// line.
+// ByteOrderMark is the mark that some editors write at the beginning of a file. It is not part of
+// the first line.
 const ByteOrderMark = "\ufeff"
 
 // An append of several entries to a store that is a directory is one write, but a process that is
@@ -66,7 +66,8 @@ func Lines(text []byte) iter.Seq[[]byte] {
 	}
 }
 
-// MaxString is how many bytes of a string a [Shortener] keeps. Figures, times and IDs are shorter.
+// MaxString is the number of bytes of a string that a [Shortener] keeps. Figures, times and IDs are
+// shorter.
 const MaxString = 64 << 10
 
 // A Shortener shortens a line that it gets in pieces: it leaves out the ends of long strings. The
@@ -114,8 +115,8 @@ func (s *Shortener) keeps(c byte) bool {
 	return !s.cutting
 }
 
-// pictureTokens is about what a picture takes, whatever the length of its text. In a text that is
-// shorter than pictureBytes it makes no difference.
+// pictureTokens is the approximate number of tokens of a picture, whatever the length of its text.
+// In a text that is shorter than pictureBytes it makes no difference.
 const (
 	pictureTokens = 1600
 	pictureBytes  = 32 << 10
@@ -136,8 +137,8 @@ func EstimateTokens(text []byte) int {
 	return (size+3)/4 + pictures*pictureTokens
 }
 
-// encoded returns how many pictures and other files are in a JSON text, and the length of what they
-// hold.
+// encoded returns the number of pictures and other files in a JSON text, and the length of their
+// data.
 func encoded(text []byte) (files, size int) {
 	const open = `"data":"`
 	for {

@@ -63,7 +63,7 @@ func newJobsApprove(p *Program) *cobra.Command {
 	return cmd
 }
 
-// open returns the open questions of a job, the oldest first. If some can't be read, the remark
+// open returns a job's open questions, the oldest first. If some can't be read, the remark
 // reports it.
 func (c *connection) open(ctx context.Context, j *fleet.Job) (open []*fleet.Question, remark string, err error) {
 	all, remark, err := jobview.Questions(ctx, c.Fleet, j.ID)

@@ -105,7 +105,7 @@ func (o *jobsPatchOptions) chosen(j *fleet.Job) (*fleet.Attempt, error) {
 	return nil, f
 }
 
-// unfinished refuses to apply the leftovers of an attempt that are not the result of the job.
+// unfinished refuses to apply the leftovers of an attempt that are not the job's result.
 func (o *jobsPatchOptions) unfinished(j *fleet.Job, a *fleet.Attempt) error {
 	err := fmt.Errorf("job %s is %s, so its patch is not a result", j.ID, j.State)
 	if j.State == fleet.Done {

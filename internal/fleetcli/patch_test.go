@@ -80,8 +80,8 @@ func TestApplyHint(t *testing.T) {
 	}
 }
 
-// A patch is an agent's work. What makes links or submodules is refused with the name of the file, and nothing of it is
-// applied; what makes programs is applied and said.
+// A patch is an agent's work. A patch that makes links or submodules is refused with the name of the file, and nothing
+// of it is applied; a patch that makes programs is applied, and the programs are named.
 func TestApplyShowsModes(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -31,7 +31,7 @@ func (c *connection) look(ctx context.Context) (*surroundings, error) {
 	return s, nil
 }
 
-// asked counts the open questions of jobs. It reads none of them, so that an unreadable question
+// asked counts open job questions. It reads none of them, so that an unreadable question
 // costs nothing else.
 func (c *connection) asked(ctx context.Context) (map[string]int, error) {
 	open := make(map[string]int)

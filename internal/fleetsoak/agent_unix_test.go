@@ -20,14 +20,14 @@ import (
 type entry struct {
 	fleettest.Line
 	PID int `json:",omitempty"` // of the agent
-	// Asked is when the worker began to look whether a tool may start.
+	// Asked is the time at which the worker started to check whether a tool may start.
 	Asked time.Time `json:",omitzero"`
-	// Worker and Beat are those of a renewal. Its time is that before it was sent.
+	// Worker and Beat identify a renewal. Its time is from before it was sent.
 	Worker string `json:",omitempty"`
 	Beat   int    `json:",omitempty"`
 }
 
-// renewed is the kind of the entries of workers, which say that they have renewed their leases.
+// renewed is the kind of the entries in which workers report that they renewed their leases.
 const renewed fleettest.Kind = "renewed"
 
 func (s *setup) ledger() string { return filepath.Join(s.Dir, "ledger.jsonl") }
@@ -79,8 +79,8 @@ func (s *setup) pace(job string) (tools int, think time.Duration) {
 	return 1 + int(job[0])%4, time.Duration(20+int(job[1])%100) * time.Millisecond * time.Duration(max(1, s.Slow))
 }
 
-// act is what an agent does: it takes a prompt, starts some tools if its worker lets it, and finishes. It
-// ends when its worker does not answer any more.
+// act acts as an agent: it takes a prompt, starts some tools if its worker lets it, and finishes. It ends
+// when its worker does not answer any more.
 func (s *setup) act() error {
 	worker := bufio.NewReader(os.Stdin)
 	fmt.Println("ready")
@@ -123,7 +123,7 @@ func (s *setup) act() error {
 // text is the result of an attempt.
 func (s *setup) text() string { return fmt.Sprintf("The result of attempt %d.", s.Attempt) }
 
-// store appends to what is stored of the agent's session.
+// store appends to the agent's stored session.
 func (s *setup) store(what string) error { return appendTo(s.sessionFile(s.Session), what+"\n") }
 
 func (s *setup) sessionFile(session string) string {

@@ -83,7 +83,7 @@ func (s *setup) newClaude(ctx context.Context, e *natsfleet.Engine, log *slog.Lo
 	})
 }
 
-// A frame is what a host and an agent send.
+// A frame is one message between a host and an agent.
 type frame struct {
 	Type      string          `json:"type"`
 	RequestID string          `json:"request_id,omitempty"`
@@ -214,8 +214,8 @@ func (c *imitation) read() (f frame, err error) {
 	return f, c.send(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"hook_on_failure_supported":true}}}`, f.RequestID)
 }
 
-// ask asks the hooks whether a tool may start, and returns what the first one says about the time. The last
-// one is asked first: it is the one that says it.
+// ask asks the hooks whether a tool may start, and returns the time that one of them reports. The last
+// hook is asked first: it is the one with the time.
 func (c *imitation) ask() (asked time.Time, err error) {
 	for _, hook := range slices.Backward(c.hooks) {
 		c.calls++

@@ -19,7 +19,7 @@ const (
 	workerFree = 4 << 20 // below which the worker takes no jobs
 )
 
-// batch is how many jobs are submitted at first, and again each time that the disk of the server is full.
+// batch is the number of jobs that are submitted at first, and again each time that the server's disk is full.
 const batch = 100
 
 // TestFullDisks fills the disk of the server and that of a worker while jobs run, makes room again, and then
@@ -109,7 +109,7 @@ func (x *diskTrial) fillServer() {
 	x.await("the server takes jobs again", func() bool { return len(distinct(x.setup.acknowledged())) == x.jobs })
 }
 
-// fillWorker fills the disk of a worker until the worker says that it takes no jobs for that.
+// fillWorker fills the disk of a worker until the worker takes no jobs for that reason.
 func (x *diskTrial) fillWorker() {
 	x.Helper()
 	x.worker.Fill(0)
@@ -129,7 +129,7 @@ func (x *diskTrial) fillWorker() {
 	x.worker.Empty()
 }
 
-// submitOne submits a job besides those of the submitter. It returns nil if the server does not take it.
+// submitOne submits a job in addition to the submitter's. It returns nil if the server does not take it.
 func (x *diskTrial) submitOne() *fleet.Job {
 	j, err := x.fleet.Submit(x.Context(), &fleet.Spec{
 		Prompt: "Do one more.", Key: fmt.Sprint("one more ", x.keys), Queue: claudeQueue, Attempts: 20, OnLost: fleet.Restart,
@@ -143,7 +143,7 @@ func (x *diskTrial) submitOne() *fleet.Job {
 	return j
 }
 
-// awaitLog waits until one of the logs has a line with two texts, after those that were read before.
+// awaitLog waits until one of the logs has a line with two texts, after the lines that were read before.
 func (x *diskTrial) awaitLog(pattern, text, dir string) {
 	x.Helper()
 	x.await(fmt.Sprintf("%s has a line with %q and %s", pattern, text, dir), func() bool {

@@ -24,14 +24,13 @@ import (
 	"github.com/clewdev/clew/internal/soak"
 )
 
-// jobsVariable is the environment variable that says how many jobs there are. A tenth as many processes are
-// killed.
+// jobsVariable is the environment variable for the number of jobs. A tenth as many processes are killed.
 const jobsVariable = "CLEW_FLEET_JOBS"
 
 // lease is the lease of the workers in a search.
 const lease = 2 * time.Second
 
-// A trial is a fleet, and what happens to it.
+// A trial is a fleet, with the faults that it has to survive.
 type trial struct {
 	*testing.T
 	setup   setup // what all processes share
@@ -235,7 +234,7 @@ func (tr *trial) evil() (what string, do func() bool) {
 	return "job canceled", tr.cancel
 }
 
-// pause lets some time pass, in which jobs go on.
+// pause lets the jobs run for some time.
 func (tr *trial) pause(least, most time.Duration) {
 	time.Sleep(least + time.Duration(tr.rng.Int64N(int64(most-least))))
 }
@@ -286,7 +285,7 @@ func (tr *trial) killAgent() bool {
 	return false
 }
 
-// stopWorker stops a worker for longer than its lease and the grace of others, and lets it go on.
+// stopWorker stops a worker for longer than its lease and the grace of others, and then continues it.
 func (tr *trial) stopWorker() bool {
 	w := tr.workers[tr.rng.IntN(len(tr.workers))]
 	w.signal(syscall.SIGSTOP)
@@ -330,11 +329,11 @@ func (tr *trial) heal() {
 	tr.clerk.end(tr)
 }
 
-// limit is how long the fleet may take to settle. It only ends a test that would never end.
+// limit is the time that the fleet may take to settle. It only ends a test that would never end.
 const limit = 20 * time.Minute
 
-// settle waits until all jobs have ended. When none of them goes on by itself, those that need a decision
-// get one. It returns how many that were.
+// settle waits until all jobs have ended. When none of them continues by itself, the jobs that need a
+// decision get one. It returns the number of decisions.
 func (tr *trial) settle() (decisions int) {
 	tr.Helper()
 	ctx, cancel := context.WithTimeout(tr.Context(), limit)
@@ -383,7 +382,7 @@ func (tr *trial) states(ctx context.Context) (states map[fleet.State]int, lost [
 	return states, lost, nil
 }
 
-// judge compares the records with what was acknowledged and with what agents have done.
+// judge compares the records with the acknowledged jobs and with the acts of agents.
 func (tr *trial) judge() {
 	tr.Helper()
 	ledger, err := tr.setup.readLedger()

@@ -19,7 +19,7 @@ import (
 // setupVariable is the environment variable with which the test program is one of the processes.
 const setupVariable = "CLEW_TEST_FLEET"
 
-// A setup says what a process does.
+// A setup describes the work of a process.
 type setup struct {
 	Role role
 	Dir  string // of the test
@@ -42,7 +42,7 @@ type setup struct {
 	Think        time.Duration // before each tool
 }
 
-// A role is what a process is for.
+// A role is the purpose of a process.
 type role string
 
 const (
@@ -72,7 +72,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// ready says that the process has started, and returns a channel that is closed when the input ends.
+// ready reports that the process has started, and returns a channel that is closed when the input
+// ends.
 func ready() <-chan struct{} {
 	fmt.Println("ready")
 	ended := make(chan struct{})
@@ -98,7 +99,7 @@ func (s *setup) command() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// A process is one that the test has started.
+// A process is a child process of the test.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -109,7 +110,7 @@ type process struct {
 	err    error
 }
 
-// start starts a process and waits until it is ready. What it writes to standard error goes to a file.
+// start starts a process and waits until it is ready. Its standard error goes to a file.
 func start(t testing.TB, s *setup) *process {
 	t.Helper()
 	cmd, err := s.command()

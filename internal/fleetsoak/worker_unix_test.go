@@ -103,8 +103,8 @@ func (s *setup) begin(ctx context.Context, log *slog.Logger) (*natsfleet.Engine,
 	}
 }
 
-// observed is an engine that writes to the ledger when the worker has renewed its lease. It can't be
-// fooled by what the worker thinks about its lease.
+// observed is an engine that writes to the ledger when the worker has renewed its lease. It does not
+// depend on the worker's own view of its lease.
 type observed struct {
 	fleet.Engine
 	setup *setup
@@ -233,7 +233,8 @@ func (n *run) Do(ctx context.Context) fleet.Event {
 	return n.lose(fleet.ByExit, err)
 }
 
-// lose returns that the agent is gone, with what it has left. It has ended before, so nothing follows.
+// lose returns the loss of the agent, with the traces that it left. It has ended before, so nothing
+// follows.
 func (n *run) lose(cause fleet.Cause, err error) fleet.Event {
 	n.Close()
 	l := fleet.Lose{Cause: cause, Text: err.Error()}

@@ -9,7 +9,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// Rows are the rows of a session, which its readers share. [Reader.Rows] returns them.
+// Rows are a session's rows, which its readers share. [Reader.Rows] returns them.
 type Rows struct {
 	List rows.List
 	// Top are the indexes of the rows at depth 0.
@@ -47,8 +47,8 @@ func (r *Reader) Rows(live bool) (shown *Rows, done func()) {
 	return w, w.mu.RUnlock
 }
 
-// Change returns the difference between the rows of the newest snapshot and those of the last call, or between
-// them and no rows.
+// Change returns the difference between the rows of the newest snapshot and the rows of the last call, or no
+// rows if it is the first call.
 func (r *Reader) Change(live bool) Change {
 	w := &r.session.rows
 	w.mu.Lock()

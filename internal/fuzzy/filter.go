@@ -48,10 +48,10 @@ func (f *Filter) Find(q Query) []int {
 	return f.indexes
 }
 
-// minShared is how many texts are worth another worker.
+// minShared is the minimum number of texts for another worker.
 const minShared = 1000
 
-// scan compares n texts, of which at returns the indexes, and keeps those that match.
+// scan compares n texts, of which at returns the indexes, and keeps the matches.
 func (f *Filter) scan(q Query, n int, at func(int) int) {
 	count := max(min(runtime.GOMAXPROCS(0), n/minShared), 1)
 	for len(f.workers) < count {

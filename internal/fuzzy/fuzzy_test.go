@@ -209,7 +209,7 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// subsequence is what a single word means.
+// subsequence reports whether a text matches a query of a single word.
 func subsequence(query, text string) bool {
 	word := strings.TrimSpace(query)
 	if low := fold(word); strings.ToLower(word) == word {
@@ -246,7 +246,7 @@ func prepared(texts []string) []Text {
 	return out
 }
 
-// titles returns texts like those of sessions, of about 120 bytes.
+// titles returns texts like the titles of sessions, of about 120 bytes.
 func titles(n int) []string {
 	words := strings.Fields("Fix flaky upload test Migrate the store to Postgres Add pagination /api/users " +
 		"Why does build fail on arm64? refactor handleRequest docs/README.md Größe main feature/login haiku")

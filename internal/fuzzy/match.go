@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Text is one that can match. It is prepared once, so that each query is fast. If it has several
+// A Text is a candidate for queries. It is prepared once, so that each query is fast. If it has several
 // lines, a word has to be in one of them.
 type Text struct {
 	raw string
@@ -104,7 +104,7 @@ func (m *Matcher) Spans(q Query, t Text) []Span {
 	return merged(all)
 }
 
-// merged sorts spans, and joins those that touch.
+// merged sorts spans, and joins spans that touch.
 func merged(spans []Span) []Span {
 	slices.SortFunc(spans, func(a, b Span) int { return a.Start - b.Start })
 	var out []Span
@@ -254,7 +254,7 @@ func (m *Matcher) scattered(w *term, raw, in string, from int, mark bool) (point
 }
 
 // place adds a cell for each place of the letter k after the earliest one. The cells of the letter
-// before are those from first to end; it returns those of this letter.
+// before are m.cells[first:end]; it returns the bounds of this letter's cells.
 func (m *Matcher) place(raw, in, letter string, k, first, end int) (from, to int) {
 	from = len(m.cells)
 	at, next := m.marks[k], first
@@ -287,7 +287,7 @@ func (m *Matcher) place(raw, in, letter string, k, first, end int) (from, to int
 	}
 }
 
-// join adds the points of the letters before: of the neighbor, or of the best one that leaves a gap.
+// join adds the points of the letters before: of the neighbor, or of the best cell that leaves a gap.
 func (m *Matcher) join(c *cell, near, far int) bool {
 	best, run := 0, c.run
 	if far >= 0 {

@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Query is what the user has typed. The zero value matches everything.
+// A Query is the parsed text that the user has typed. The zero value matches everything.
 type Query struct {
 	all []anyOf // each must match
 }
@@ -160,8 +160,8 @@ func (t *term) narrows(old *term) bool {
 	return t.kind == old.kind && text == old.text
 }
 
-// fold returns a text in lower case. Characters keep their places: one whose other case takes another
-// number of bytes stays as it is.
+// fold returns a text in lower case. Characters keep their places: a character whose other case takes
+// another number of bytes stays as it is.
 func fold(text string) string {
 	ascii := true
 	for i := range len(text) {

@@ -8,14 +8,13 @@ import (
 const (
 	// maxPairs limits the comparisons of a long piece that was replaced.
 	maxPairs = 200
-	// maxWordCells limits the comparison of two lines: the number of words of one, times that of the
-	// other.
+	// maxWordCells limits the comparison of two lines: the product of their numbers of words.
 	maxWordCells = 40_000
 	// maxLine is the longest line that is compared, in bytes.
 	maxLine = 4 << 10
 )
 
-// Changes compares the lines of a hunk that were removed with similar ones that replace them. Each
+// Changes compares the lines of a hunk that were removed with similar lines that replace them. Each
 // line begins with its mark: " ", "-" or "+". It returns the parts of each line that differ, as
 // offsets of their beginnings and ends, counted after the mark.
 func Changes(hunk []string) [][][2]int {
@@ -165,7 +164,7 @@ func commonWords(a, b []string) (inA, inB []bool) {
 }
 
 // changedParts returns the offsets of the words that are not kept, and the number of characters of
-// those that are. kept is about the words from head on, and words outside of it are the same in both
+// the kept words. kept is about the words from head on, and words outside of it are the same in both
 // lines.
 func changedParts(words []string, head int, kept []bool) (parts [][2]int, same int) {
 	at := 0

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Class is what a token is.
+// A Class is a kind of token.
 type Class uint8
 
 // The classes of tokens. Plain is everything else.
@@ -56,7 +56,7 @@ type span struct {
 func NewScanner(l *Language) *Scanner { return &Scanner{Language: l} }
 
 // Scan returns the tokens of a piece of code, which are all of its text. A comment or a string that
-// goes on in the next piece is cut into a token for each piece.
+// continues in the next piece is cut into a token for each piece.
 func (s *Scanner) Scan(code string) []Token {
 	if s.Language == nil {
 		if code == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// merged returns tokens without the cuts between those of one class.
+// merged returns tokens without the cuts between tokens of one class.
 func merged(tokens []Token) []Token {
 	var all []Token
 	for _, token := range tokens {

@@ -26,7 +26,7 @@ type command struct {
 	Timeout int    `json:"timeout"`
 }
 
-// matcher is what the settings have for an event.
+// matcher is the form of an event's entry in the settings.
 type matcher struct {
 	Matcher string    `json:"matcher"`
 	Hooks   []command `json:"hooks"`
@@ -104,8 +104,7 @@ func Remove(settings string, h Hook) (string, error) {
 	return top.set("hooks", hooks.replace(at, left.unlessEmpty()).unlessEmpty()), nil
 }
 
-// without removes a command from what the settings have for an event. It returns "" if nothing is
-// left.
+// without removes a command from an event's entry in the settings. It returns "" if nothing is left.
 func without(entry, text string) (rest string, found bool, err error) {
 	members, err := object(entry)
 	if err != nil {

@@ -104,7 +104,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// What was added and is removed again leaves the settings as they were, byte for byte.
+// A hook that was added and is removed again leaves the settings as they were, byte for byte.
 func TestNoTrace(t *testing.T) {
 	t.Parallel()
 	hook := hookedit.Hook{Event: "PermissionRequest", Command: "clew hook permission", Timeout: 60}

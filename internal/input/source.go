@@ -542,7 +542,7 @@ func (s *Skipped) Count(msg wire.Message, linesShown bool) {
 	}
 }
 
-// Warn warns about what was counted, if anything.
+// Warn warns about the counted parts, if any.
 func (s *Skipped) Warn(warn func(string)) {
 	for _, skipped := range []struct {
 		Lines

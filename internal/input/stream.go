@@ -135,7 +135,7 @@ type ctxReader struct {
 	err     error
 }
 
-// Reader returns a reader of r whose reads end with the context, even if those of r do not.
+// Reader returns a reader of r whose reads end with the context, even if reads of r do not.
 func Reader(ctx context.Context, r io.Reader) io.Reader { return &ctxReader{ctx: ctx, src: r} }
 
 // Read reads into a separate buffer: an abandoned read may complete later, and must not write to p.

@@ -307,7 +307,7 @@ type Row struct {
 // ranks are the states in the order of a list. All ended jobs are equal.
 var ranks = []fleet.State{fleet.Lost, fleet.Running, fleet.Claimed, fleet.Waiting, fleet.Queued, fleet.Blocked}
 
-// NewRow returns the row of a job. asked reports whether it has an open question.
+// NewRow returns a job's row. asked reports whether it has an open question.
 func NewRow(s *fleet.Summary, asked bool) Row {
 	const priorities = 256 // more than there are, unless a record is wrong
 	if s.State.Ended() {
@@ -350,7 +350,7 @@ func (r Row) Compare(o Row) int {
 	return strings.Compare(r.ID, o.ID)
 }
 
-// A Listing is the list of jobs at a time.
+// A Listing is the job list at a time.
 type Listing struct {
 	Rows   []Row // the matching rows, in order
 	Counts [GroupCount]int
@@ -396,7 +396,7 @@ func (l *Listing) sort() {
 	}
 }
 
-// Job returns the row of a job, and the IDs of its open questions in order. The row of an unknown
+// Job returns a job's row, and the IDs of its open questions in order. The row of an unknown
 // job has no summary.
 func (b *Board) Job(id string) (r Row, questions []string) {
 	b.mu.Lock()

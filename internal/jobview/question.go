@@ -15,7 +15,7 @@ type Asker interface {
 	Questions(ctx context.Context, job string) iter.Seq2[*fleet.Question, error]
 }
 
-// Questions returns the questions of a job, the oldest first. If some can't be read, the remark
+// Questions returns a job's questions, the oldest first. If some can't be read, the remark
 // reports it; it is not clean.
 func Questions(ctx context.Context, f Asker, job string) (all []*fleet.Question, remark string, err error) {
 	for q, err := range f.Questions(ctx, job) {

@@ -53,8 +53,8 @@ func (l *Lexer) Reset(data []byte) {
 	l.Seek(data, 0, 0)
 }
 
-// Share lets strings share the memory of text, which is what l reads. A string does if it stands in
-// the text as it is, and is a good part of it: one that is kept for itself must not hold on to a
+// Share lets strings share the memory of text, which l reads. A string does if it stands in the
+// text as it is, and is a good part of it: a string that is kept for itself must not hold on to a
 // text many times as long.
 func (l *Lexer) Share(text string) { l.shared = text }
 
@@ -366,8 +366,8 @@ func mismatchReason(want string, first byte) string {
 	return "expected " + want + ", found " + typeName(first)
 }
 
-// OutOfRange records that the number at offset, which has been passed over, is one that the Go type
-// asked for cannot hold.
+// OutOfRange records that the Go type asked for cannot hold the number at offset, which has been
+// passed over.
 func (l *Lexer) OutOfRange(offset int, reason func() string) { l.misfit(OutOfRange, offset, reason) }
 
 // misfit notes a value that does not fit, and fails unless l is lenient.
@@ -391,7 +391,7 @@ func Valid(data []byte) *Error {
 	return l.err
 }
 
-// A Fault says what kind of error an [Error] is.
+// A Fault is the kind of an [Error].
 type Fault uint8
 
 // The faults of a JSON text.
@@ -404,7 +404,7 @@ const (
 	Missing                     // a member that has to be there is not
 )
 
-// MaxDepth is how deep objects and arrays may be nested, as in encoding/json.
+// MaxDepth is the maximum depth of nested objects and arrays, as in encoding/json.
 const MaxDepth = 10_000
 
 // An Error is a fault of a JSON text and the place of it.

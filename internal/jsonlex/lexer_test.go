@@ -119,7 +119,7 @@ func TestStrayBytesWhereAPartEnds(t *testing.T) {
 	}
 }
 
-// A plain byte after one that is not may look like it, by the way that blocks are searched.
+// A plain byte after a special one may look special, by the way that blocks are searched.
 func TestBytesAfterSpecialOnes(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("some plain text ", scratchSize/16)

@@ -192,7 +192,7 @@ func skipDigits(b []byte, i int) int {
 
 func isDigit(c byte) bool { return c-'0' <= 9 }
 
-// numberFault distinguishes a number that was cut off from one that is wrong.
+// numberFault distinguishes a number that was cut off from a wrong one.
 func numberFault(b []byte, i int) Fault {
 	if i >= len(b) {
 		return Incomplete
@@ -208,8 +208,8 @@ func numberFault(b []byte, i int) Fault {
 const block = 64
 
 // skipBlocks passes over whole blocks of a string, starting at i inside of it. It returns where the
-// string ended, with done set, or where to go on byte by byte: at a fault, at a control character,
-// or near the end of the text.
+// string ended, with done set, or where to continue byte by byte: at a fault, at a control
+// character, or near the end of the text.
 func skipBlocks(b []byte, i int) (next int, done bool) {
 	for i+block <= len(b) {
 		text := (*[block]byte)(b[i:])
@@ -301,8 +301,8 @@ type walk struct {
 	elem   func(path string, i int) string
 }
 
-// run returns the names of the wanted values. One that is not a value has the name of the one that
-// it lies in.
+// run returns the names of the wanted values. An offset that is not at a value has the name
+// of the value that it lies in.
 func (w *walk) run(data []byte) []string {
 	want := len(w.wanted)
 	w.Reset(data)

@@ -17,10 +17,10 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special marks, with the high bits of their bytes, those of the eight bytes of w that end a plain
-// run: quotes, backslashes and control characters. With its second lowest bit flipped, a quote is a
-// space, and a space is larger: so one comparison finds quotes and control characters. What is
-// borrowed for a byte that is marked may mark the next one too; the lowest mark is always right.
+// special marks the bytes of w that end a plain run by their high bits: quotes, backslashes and
+// control characters. With its second lowest bit flipped, a quote is a space, and a space is
+// larger: so one comparison finds quotes and control characters. The borrow for a byte that is
+// marked may mark the next one too; the lowest mark is always right.
 func special(w uint64) uint64 {
 	low := (w ^ ones*2) - ones*(' '+1)
 	slash := (w ^ ones*'\\') - ones
@@ -164,7 +164,8 @@ func (l *Lexer) BytesOrNull() []byte {
 	return nil
 }
 
-// maxPin is how many times as long as a string the text may be whose memory it shares.
+// maxPin is the maximum length of the text whose memory a string shares, as a multiple of the
+// string's length.
 const maxPin = 16
 
 func (l *Lexer) string() string {
@@ -210,10 +211,10 @@ func (l *Lexer) plain(start int) (end int, plain bool) {
 	return end, true
 }
 
-// scratchSize is how long a string is at most that is put together in the scratch buffer alone.
+// scratchSize is the maximum length of a string that is put together in the scratch buffer alone.
 const scratchSize = 16 << 10
 
-// blocksSize is how large the scratch buffer is that appendBlocks needs.
+// blocksSize is the size of the scratch buffer that appendBlocks needs.
 const blocksSize = scratchSize + 3*block
 
 // resolve passes over the string that starts at start, and has no escape before i, and resolves its
@@ -251,12 +252,12 @@ func (l *Lexer) resolve(start, i int, long *strings.Builder) []byte {
 	}
 }
 
-// nearBytes is how far ahead room looks for the end of a string.
+// nearBytes is the number of bytes in which room looks for the end of a string.
 const nearBytes = 256 << 10
 
-// room returns how many bytes to make room for, for what follows i of a string that already has
-// done bytes. To look for the end of a huge string would take long: it gets room for eight times as
-// much as before, or for all that is left of the text.
+// room returns the number of bytes to make room for, for the rest of a string from i on, of which
+// done bytes are there. To look for the end of a huge string would take long: it gets room for
+// eight times as much as before, or for the rest of the text.
 func (l *Lexer) room(i, done int) int {
 	near := l.data[:min(len(l.data), i+nearBytes)]
 	if end := stringEnd(near, i); end < len(near) {
@@ -305,7 +306,7 @@ func Text(text string) (string, bool) {
 }
 
 const (
-	// windowBytes is how much longText reads at once.
+	// windowBytes is the number of bytes that longText reads at once.
 	windowBytes = 8 << 10
 	// escapeBytes is the length of the longest escape, which is a surrogate pair.
 	escapeBytes = 12
@@ -460,7 +461,7 @@ func spill(dst []byte, long *strings.Builder) []byte {
 	return dst[:copy(dst, dst[cut:])]
 }
 
-// settle returns a string that is complete, or appends it to what has been spilled before it.
+// settle returns a string that is complete, or appends it to the part that was spilled before it.
 func settle(dst []byte, long *strings.Builder) []byte {
 	dst = validate(dst)
 	if long.Len() > 0 {

@@ -2,7 +2,7 @@ package jsonlex
 
 import "slices"
 
-// A Status is what a [Tracker] says of the pieces that it has seen.
+// A Status is a [Tracker]'s verdict on the pieces that it has seen.
 type Status uint8
 
 // The states of a JSON object that arrives in pieces.

@@ -38,8 +38,8 @@ type Server struct {
 	ended   bool           // it is not to be started again
 }
 
-// authTimeout is the time that a client has to say who it is. The server's own two seconds are too few for a busy
-// machine. With TLS the server allows a second more than for the handshake.
+// authTimeout is the time that a client has to identify itself. The server's own two seconds are too few for a
+// busy machine. With TLS the server allows a second more than for the handshake.
 const authTimeout = time.Minute
 
 // New makes a server for a directory, which it creates and locks. The options choose the

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// TestNewWith asks for the options of a server only while nobody else has the directory.
+// TestNewWith asks for a server's options only while nobody else has the directory.
 func TestNewWith(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

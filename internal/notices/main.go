@@ -29,7 +29,7 @@ The program clew contains parts of these modules, and of Go's standard library.
 "make notices" writes this file.
 `
 
-// systems are those that the program is built for.
+// systems are the operating systems for which the program is built.
 var systems = []string{"linux", "darwin", "windows"}
 
 func main() {
@@ -57,7 +57,7 @@ func run(ctx context.Context) error {
 	return os.WriteFile(output, b.Bytes(), 0o644) //nolint:gosec // everyone may read it
 }
 
-// A module is one that the program links.
+// A module is a dependency of the program.
 type module struct{ path, version, dir string }
 
 func (m module) String() string { return m.path + " " + m.version }

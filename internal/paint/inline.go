@@ -11,7 +11,7 @@ import (
 // and again, and lines above them, which are printed once and then belong to the terminal. The zero
 // value has no rows. The cursor must be at the start of a row when it begins.
 type Inline struct {
-	// Cuts says that the terminal cuts lines when it becomes narrower. Otherwise it breaks them.
+	// Cuts means that the terminal cuts lines when it becomes narrower. Otherwise it breaks them.
 	Cuts bool
 
 	width  int
@@ -134,7 +134,7 @@ func (p *Inline) Resized(width, height int) string {
 }
 
 // above returns how many rows are above the cursor if the terminal has become so many columns wide.
-// If it breaks lines, those that were drawn at another width take more of them.
+// If it breaks lines, lines that were drawn at another width take more rows.
 func (p *Inline) above(width int) (n int) {
 	if p.Cuts || width <= 0 || width > p.width {
 		return p.cursor.Y

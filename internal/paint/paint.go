@@ -13,8 +13,7 @@ import (
 // A Cursor is a place on the screen, from 0.
 type Cursor struct{ X, Y int }
 
-// The modes of a terminal that both painters set for a frame. Terminals ignore those that they don't
-// know.
+// The modes of a terminal that both painters set for a frame. Terminals ignore unknown modes.
 const (
 	beginFrame = "\x1b[?2026h\x1b[?25l\x1b[?7l" // draw at once, without the cursor and without wrapping
 	endFrame   = "\x1b[?7h\x1b[?2026l"
@@ -95,7 +94,7 @@ func atCursor(c *Cursor) string {
 	return moveTo(c.X, c.Y) + showCursor
 }
 
-// minScroll is how many rows have to stay the same for the terminal to scroll them.
+// minScroll is the minimum number of rows that must stay the same for the terminal to scroll them.
 const minScroll = 4
 
 // scroll returns what makes the terminal move rows that are the same in the next frame, but elsewhere.

@@ -156,7 +156,7 @@ func TestInline(t *testing.T) {
 }
 
 // Whatever the size of the terminal becomes, what was printed stays, and nothing of earlier frames does:
-// on terminals that break long lines again, and on those that cut them.
+// on terminals that break long lines again, and on terminals that cut them.
 func TestInlineResized(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(soak.Size(40, 500)) {

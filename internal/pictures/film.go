@@ -279,14 +279,14 @@ func recordDemo(ctx context.Context, clew, tour string) ([]piece, error) {
 	return pieces, nil
 }
 
-// A cue is what the user types, some time after a text has appeared.
+// A cue has the keys that the user presses some time after a text has appeared.
 type cue struct {
 	text  string
 	after time.Duration
 	keys  string
 }
 
-// cues are what the user does in the film: answer the question, and look around in the viewer.
+// cues are the acts of the user in the film: answer the question, and look around in the viewer.
 var cues = []cue{
 	{"Allow it?", thinkingTime, "y\n"},
 	{"\x1b[?1049h", thinkingTime, "j"},
@@ -346,5 +346,5 @@ func wholeCharacters(text []byte) int {
 	return len(text)
 }
 
-// thinkingTime is how long a user thinks about a question.
+// thinkingTime is the time that a user thinks about a question.
 const thinkingTime = 2500 * time.Millisecond

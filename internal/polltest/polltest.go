@@ -1,5 +1,5 @@
-// Package polltest waits in tests for what other goroutines and processes do. It is the only place
-// where a test sleeps: a test that waits for a time instead of a condition depends on luck.
+// Package polltest waits in tests for other goroutines and processes. It is the only place where a
+// test sleeps: a test that waits for a time instead of a condition depends on luck.
 package polltest
 
 import (
@@ -14,7 +14,7 @@ const Limit = 5 * time.Minute
 const (
 	// Again is the time after which a request without an answer is sent again.
 	Again = 5 * time.Second
-	// ToPass is a limit that is to pass, for a test of what happens then.
+	// ToPass is a limit that is to pass, for a test of the behavior after it.
 	ToPass = time.Second
 )
 

@@ -20,8 +20,8 @@ const (
 )
 
 // Files returns the paths below a directory that have a word in them, with slashes, the best match
-// first. Directories end in a slash. It does not look into hidden directories and those of packages, and
-// ends early in a large tree.
+// first. Directories end in a slash. It does not look into hidden directories or package directories,
+// and ends early in a large tree.
 func Files(ctx context.Context, dir, word string) []string {
 	end := time.Now().Add(filesLimit)
 	word = strings.ToLower(word)
@@ -56,7 +56,7 @@ func Files(ctx context.Context, dir, word string) []string {
 	return found[:min(len(found), maxFound)]
 }
 
-// fileRank returns how far a path is from a word: a short one that begins with it is the nearest.
+// fileRank returns the distance of a path from a word: a short path that begins with it is the nearest.
 func fileRank(name, word string) int {
 	name = strings.ToLower(name)
 	rank := len(name) + 100*strings.Count(name, "/")

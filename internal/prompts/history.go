@@ -96,8 +96,8 @@ func (h *History) Save(entry string) error {
 	return errors.Join(err, files.Unlock(file))
 }
 
-// shortenHistory replaces the file with one that has only its last entries. It reads the file once
-// more, since another process may have saved a prompt before the file was locked.
+// shortenHistory replaces the file with its last entries. It reads the file once more, since another
+// process may have saved a prompt before the file was locked.
 func shortenHistory(path string) error {
 	old, err := files.Open(path, os.O_RDWR, 0)
 	if err != nil {

@@ -39,7 +39,7 @@ var imagePath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)"[^"\n]+\.(?:png|jpe?g|gif|webp)"|'[^'\n]+\.(?:png|jpe?g|gif|webp)'|(?:\\ |[^\s"'])+\.(?:png|jpe?g|gif|webp)\b`)
 })
 
-// maxImages is how many images a prompt has at most.
+// maxImages is the maximum number of images in a prompt.
 const maxImages = 20
 
 // imagePaths returns the paths of images in a text, each once.
@@ -90,7 +90,7 @@ func readImage(path, dir string) (*wire.ImageBlock, error) {
 	return ImageBlock(data)
 }
 
-// ImageBlock returns an image as a block of a prompt. The error says why the API would not take it.
+// ImageBlock returns an image as a block of a prompt, or an error if the API would not take it.
 func ImageBlock(data []byte) (*wire.ImageBlock, error) {
 	kind := imageType(data)
 	switch {

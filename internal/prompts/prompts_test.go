@@ -32,7 +32,7 @@ func TestImagePaths(t *testing.T) {
 	}
 }
 
-// An image is what has the content of one, whatever its name.
+// A file with the content of an image is an image, whatever its name.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -13,11 +13,12 @@ import (
 	"strings"
 )
 
-// maxOutput is how many bytes of the output of a command are kept.
+// maxOutput is the maximum number of bytes of a command's output that are kept.
 const maxOutput = 30_000
 
 // Shell runs a command of the user in a directory, with no input, and returns the start of its output. It does not wait
-// for what the command leaves in the background. When the context is done, it ends with all that it has started.
+// for processes that the command leaves in the background. When the context is done, the command ends with everything
+// that it has started.
 func Shell(ctx context.Context, command, dir string) (output string, err error) {
 	shell := []string{"sh", "-c"}
 	if runtime.GOOS == "windows" {
@@ -47,7 +48,7 @@ func Shell(ctx context.Context, command, dir string) (output string, err error) 
 	return strings.TrimRight(out.String(), "\n"), err
 }
 
-// A limitedBuffer keeps the start of what is written to it.
+// A limitedBuffer keeps the start of the text that is written to it.
 type limitedBuffer struct {
 	buf  bytes.Buffer
 	more int // bytes that were not kept

@@ -62,7 +62,7 @@ func Absent(field wire.JSON) bool { return field == "" || field == "null" }
 type Loose struct {
 	// Value is a pointer to a struct. If it is a json.Unmarshaler, it is decoded as a whole.
 	Value any
-	// What names the data in errors.
+	// What is the name of the data in errors.
 	What string
 	// Required are fields that must fit: otherwise decoding fails.
 	Required []string

@@ -296,7 +296,7 @@ func (r *Recall) runUpdate(u *update) error {
 // scanTime is the time limit for reading files without an index.
 const scanTime = 10 * time.Second
 
-// A found is the result of a search, with a note about its scope.
+// A found is a search result, with a note about its scope.
 type found struct {
 	*search.Result
 	note string // the part that was not searched, or ""

@@ -119,7 +119,7 @@ func (r *Recall) Search(ctx context.Context, req SearchRequest, progress Progres
 	return a.text(), nil
 }
 
-// An answer is made from the result of a search.
+// An answer is made from a search result.
 type answer struct {
 	recall   *Recall
 	list     *listing

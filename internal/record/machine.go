@@ -85,7 +85,7 @@ func ownTexts(s *Scenario, rec *Recording) []string {
 	return own
 }
 
-// maxText is how many characters of a text of the agent a dialogue keeps.
+// maxText is the maximum number of characters that a dialogue keeps of a text of the agent.
 const maxText = 100
 
 // The paths, the address and the process ID in a redacted dialogue.

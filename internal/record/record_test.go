@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 )
 
-// recordedDir is where the dialogues of the pinned agent are kept.
+// recordedDir is the directory of the pinned agent's dialogues.
 var recordedDir = filepath.Join("..", "..", "testdata", "recorded", clewtest.AgentVersion)
 
 // TestScenarios plays every scenario against the real agent and compares it with the recorded

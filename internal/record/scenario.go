@@ -93,10 +93,10 @@ func (s *Scenario) arguments() []string { return slices.Concat(baseArgs, s.Args)
 // A Coverage counts the tests with one version of the agent.
 type Coverage struct {
 	Version string
-	// Played is how many scenarios the tests run against this version. Only the pinned version has
-	// any.
+	// Played is the number of scenarios that the tests run against this version. Only the pinned
+	// version has any.
 	Played int
-	// Dialogues is how many recorded dialogues of this version decode in full.
+	// Dialogues is the number of recorded dialogues of this version that decode in full.
 	Dialogues int
 }
 
@@ -175,8 +175,8 @@ func Parse(text string) *Recording {
 	return r
 }
 
-// A Shape is what all recordings of a scenario have in common: the labels of the frames of each
-// direction, in order, and the exit code.
+// A Shape is the part that all recordings of a scenario have in common: the labels of the frames of
+// each direction, in order, and the exit code.
 //
 // It leaves out what depends on timing. Control requests are answered in any order, so their
 // answers are separate. The number of some frames in a row is random: several deltas of a block,
@@ -204,7 +204,8 @@ func ShapeOf(r *Recording) Shape {
 // repeated are the labels of frames whose number depends on timing.
 var repeated = []string{"stream_event content_block_delta", "system/thinking_tokens", "system/task_progress"}
 
-// labels returns the labels of frames in order, and those of control responses, sorted.
+// labels returns the labels of frames in order, and separately the labels of control responses,
+// sorted.
 func labels(frames []string) (others, answers []string) {
 	for _, frame := range frames {
 		msg := wire.Decode([]byte(frame))

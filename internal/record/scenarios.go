@@ -458,7 +458,7 @@ func writePlan(s *Stage, plan string) {
 	rule.Reply().Usage(100, 42, 300, 20) // replaced when it matches; a rule without an answer is not asked
 }
 
-// question is what the agent asks in question_to_user.
+// question is the agent's question in question_to_user.
 const question = `[{"question":"Which colour?","header":"Colour","multiSelect":false,` +
 	`"options":[{"label":"Red","description":"Like a rose"},{"label":"Blue","description":"Like the sky"}]}]`
 

@@ -28,7 +28,7 @@ type CallLine struct {
 	Added, Removed int
 }
 
-// CallLine returns the words of a call, with the changes that it made. c is the chunk of the call,
+// CallLine returns a call's words, with the changes that it made. c is the chunk of the call,
 // or nil if it is not known.
 func (o Options) CallLine(c *transcript.Chunk, i *transcript.DisplayItem, diffs []transcript.FileDiff) CallLine {
 	line := CallLine{Name: callName(i), Summary: o.callSummary(i, diffs), State: rows.StateOf(c, i)}

@@ -33,7 +33,7 @@ func (o Options) changes(diffs []transcript.FileDiff) string {
 }
 
 // most returns the maximum number of diff lines to lay out after some were shown: more than are
-// shown, since the words of a line are compared with the words of the lines that replace it.
+// shown, since a line's words are compared with the words of the lines that replace it.
 func (o Options) most(shown int) int {
 	if o.Expand {
 		return math.MaxInt
@@ -44,7 +44,7 @@ func (o Options) most(shown int) int {
 // minDiff is the least width in which the lines of a diff can be wrapped.
 const minDiff = 4
 
-// diffLine returns the row of a line, cut to the width, or all of its rows.
+// diffLine returns a line's row, cut to the width, or all of its rows.
 func (o Options) diffLine(line DiffLine) string {
 	if o.Width <= 0 {
 		return o.indented(line.String(o.Color))

@@ -171,7 +171,7 @@ func (f *Feed) end() {
 	f.chunks++
 }
 
-// Result returns the result of a turn, under a title.
+// Result returns a turn's result, under a title.
 func (f *Feed) Result(title, text string) string {
 	text = f.Stop() + f.line(tty.Title, title) + f.in(2).prose(text)
 	if !f.open && !f.headed {

@@ -74,7 +74,7 @@ const markColumns = 2
 // minRow is the least width of a row beside its indentation and its mark.
 const minRow = 24
 
-// rowOptions returns the options of a row: indented by its depth, and by its mark. A narrow window has
+// rowOptions returns a row's options: indented by its depth, and by its mark. A narrow window has
 // neither.
 func (o Options) rowOptions(r *rows.Row) Options {
 	o.indent = 0

@@ -140,7 +140,7 @@ func (c *collector) diffs(o Options, diffs []transcript.FileDiff) {
 	}
 }
 
-// diffRows returns the rows of a diff line, without their indentation.
+// diffRows returns a diff line's rows, without their indentation.
 func (o Options) diffRows(line *DiffLine) []string {
 	if o.Width <= 0 {
 		return []string{line.String(o.Color)}

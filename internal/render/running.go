@@ -49,7 +49,7 @@ func (o Options) Ended(c *RunningCall) string {
 		o.in(nameColumns).problem(c)
 }
 
-// running returns the options of the row of a call.
+// running returns the options of a call's row.
 func (o Options) running(c *RunningCall) Options {
 	if o.Width > maxRow {
 		o.Width = maxRow

@@ -88,7 +88,7 @@ func (b *builder) add(r Row) int {
 // end marks the rows below a row as complete.
 func (b *builder) end(i int) { b.list.rows[i].Below = len(b.list.rows) - i - 1 }
 
-// chunk appends the rows of a chunk.
+// chunk appends a chunk's rows.
 func (b *builder) chunk(chunks []transcript.Chunk, i int) {
 	c := &chunks[i]
 	if b.apart {
@@ -182,7 +182,7 @@ func (b *builder) output(row Row) {
 	b.add(row)
 }
 
-// call appends the row of a call, and below it the rows of its subagents.
+// call appends a call's row, and below it the rows of its subagents.
 func (b *builder) call(row Row, c *transcript.Chunk, open bool) {
 	item := row.Item
 	row.Kind, row.Duration = Call, time.Duration(item.DurationMs)*time.Millisecond
@@ -302,7 +302,7 @@ func (b *builder) agentRow(kind Kind, a *transcript.Agent) {
 	b.end(i)
 }
 
-// rowsOf appends the rows of a subagent, unless they are in the list. at is the row that stands for
+// rowsOf appends a subagent's rows, unless they are in the list. at is the row that stands for
 // it.
 func (b *builder) rowsOf(a *transcript.Agent, at int) {
 	key := agentKey(a)

@@ -7,7 +7,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// A List is the rows of a transcript, in the order of reading. Its zero value is an empty list. It is
+// A List is a transcript's rows, in the order of reading. Its zero value is an empty list. It is
 // for one goroutine at a time.
 type List struct {
 	// Live means that an agent has the session open: a call without a result is running then. A
@@ -156,7 +156,7 @@ func (l *List) Update(t *transcript.Transcript, first int) (changed int) {
 	return min(l.segments[first].row+len(old), len(l.rows))
 }
 
-// cut removes the rows of a chunk and all after it, and returns them.
+// cut removes a chunk's rows and all after it, and returns them.
 func (l *List) cut(first int) []Row {
 	if l.index == nil {
 		l.index, l.agents, l.works = map[ID]int{}, map[string]int{}, map[string]agentWork{}

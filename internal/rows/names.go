@@ -6,7 +6,7 @@ import (
 	"github.com/clewdev/clew/transcript"
 )
 
-// names makes the IDs of the rows of a transcript.
+// names makes the IDs of a transcript's rows.
 type names struct {
 	prefix string
 	chunk  int // the index of the chunk, for those without lines
@@ -30,7 +30,7 @@ func (n *names) branchMark(first *transcript.Chunk, number int) ID {
 	return ID(n.prefix + "bc" + strconv.Itoa(number))
 }
 
-// branch returns the names of the rows of a branch. They equal the names in the conversation if
+// branch returns the names of a branch's rows. They equal the names in the conversation if
 // lines are known, so that a row keeps its ID when a rewind removes it.
 func (n names) branch(first *transcript.Chunk, number int) names {
 	if first.At.Line == 0 {

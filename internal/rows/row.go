@@ -1,6 +1,6 @@
 // Package rows turns a transcript into a flat list of rows that viewers show, folded or not. Rows
-// are prompts, texts, calls and notices, with the rows of a subagent below the call that started
-// it, and the rows of a branch below a mark.
+// are prompts, texts, calls and notices, with a subagent's rows below the call that started
+// it, and a branch's rows below a mark.
 //
 // The package is pure. Rows point into the transcript and copy no texts.
 //

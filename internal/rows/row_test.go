@@ -254,7 +254,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// The state of a subagent in the background follows its report, and not the result of the call, which
+// The state of a subagent in the background follows its report, and not the call's result, which
 // came at once.
 func TestBackgroundStates(t *testing.T) {
 	t.Parallel()

@@ -15,9 +15,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Of returns the schema of a type: that of [jsonschema.ForType], corrected for types with their own
-// JSON decoding. A value that fits it can be decoded by [Unmarshal], except for what a schema can't
-// say, such as which strings an UnmarshalText accepts.
+// Of returns the schema of a type: the result of [jsonschema.ForType], corrected for types with
+// their own JSON decoding. A value that fits it can be decoded by [Unmarshal], except for rules
+// that a schema can't express, such as the strings that an UnmarshalText accepts.
 func Of(t reflect.Type) (*jsonschema.Schema, error) {
 	forms := make(typeSchemas)
 	if err := forms.add(t); err != nil {

@@ -195,7 +195,7 @@ func objectSamples(s *jsonschema.Schema) []string {
 	return texts
 }
 
-// The schema of a type with its own decoding is that of what it decodes.
+// A type with its own decoding has the schema of the values that it decodes.
 func TestSchemasOfTypes(t *testing.T) {
 	t.Parallel()
 	const anything = `{"type":["null","boolean","number","string","array","object"]}`
@@ -263,7 +263,7 @@ func TestUnmarshalIntegers(t *testing.T) {
 	}
 }
 
-// The error is that of the value as it was sent, and other values keep their text.
+// The error names the value as it was sent, and other values keep their text.
 func TestUnmarshalKeepsOtherValues(t *testing.T) {
 	t.Parallel()
 	var got struct {

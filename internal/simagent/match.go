@@ -275,7 +275,7 @@ func (d difference) String() string {
 	return fmt.Sprintf("%s: want %s, got %s", d.pointer, want, got)
 }
 
-// maxShown is how many bytes of a text a report shows.
+// maxShown is the maximum number of bytes of a text that a report shows.
 const maxShown = 240
 
 // shorten returns the beginning of a text, for a report.
@@ -337,7 +337,7 @@ type idField struct {
 	optional bool     // the host may leave it out
 }
 
-// hostFields are the ids in frames of the host that need not be those of the scenario.
+// hostFields are the ids in frames of the host that need not equal the scenario's.
 var hostFields = []idField{
 	{kind: requestID, types: []string{"", "control_request", "control_cancel_request"}, pointer: "/request_id"},
 	{kind: callbackID, types: []string{"control_request"}, pointer: "/request/hooks/*/*/hookCallbackIds/*"},
@@ -426,7 +426,7 @@ type binding struct {
 	actual string
 }
 
-// An idTable maps the ids of the scenario to those of the host.
+// An idTable maps the ids of the scenario to the host's.
 type idTable struct {
 	bound   map[idKey]string
 	taken   map[string]string // request ids of the scenario by the host's

@@ -14,9 +14,9 @@ import (
 
 // A Conn is a simulated agent that runs in memory, as seen by its host. [Start] makes one.
 type Conn struct {
-	// Stdin is what the host writes to. Closing it is the end of the agent's input.
+	// Stdin is the agent's input, which the host writes. Closing it ends the input.
 	Stdin io.WriteCloser
-	// Stdout and Stderr are what the agent writes. They end when the agent does.
+	// Stdout and Stderr are the agent's output. They end when the agent does.
 	Stdout, Stderr io.ReadCloser
 
 	m     *memory
@@ -77,8 +77,8 @@ func (c *Conn) Stop() error { return c.m.stop() }
 // ErrOtherBubble is the error of [Conn.Stop] for an agent that runs in another bubble.
 var ErrOtherBubble = errors.New("the agent was started within a synctest bubble and has not ended with it")
 
-// closeTimeout is how long Close waits for an agent to end, first after the end of its input and
-// again after SIGTERM.
+// closeTimeout is the time that Close waits for an agent to end, first after the end of its input
+// and again after SIGTERM.
 const closeTimeout = 5 * time.Second
 
 // Read reads the agent's output. It drops what the agent writes to Stderr.
@@ -248,7 +248,8 @@ func (m *memory) LeaveGrandchild() error {
 // Kill returns nil: the player ends with the signal.
 func (m *memory) Kill(os.Signal) error { return nil }
 
-// pipeBytes is how much a pipe holds before its writer blocks. Pipes of Linux hold as much.
+// pipeBytes is the number of bytes that a pipe holds before its writer blocks. Pipes of Linux hold
+// as much.
 const pipeBytes = 64 << 10
 
 // errTestEnded is returned to an agent that reads after its host is gone.

@@ -51,7 +51,7 @@ type Recorder interface {
 	Finish()
 }
 
-// A Process is what runs the agent, a process of the operating system or a goroutine. Faults change
+// A Process runs the agent: it is a process of the operating system or a goroutine. Faults change
 // it.
 type Process interface {
 	// CloseStdout closes the agent's output.
@@ -65,7 +65,7 @@ type Process interface {
 	Kill(sig os.Signal) error
 }
 
-// An Environment is what an agent needs to play a scenario. All fields must be set.
+// An Environment holds everything that an agent needs to play a scenario. All fields must be set.
 type Environment struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

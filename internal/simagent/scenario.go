@@ -18,8 +18,8 @@ import (
 // clewtest describes it.
 const Any = "<any>"
 
-// A Scenario is what the simulated agent does, step by step. Package clewtest describes how frames
-// and ids are compared.
+// A Scenario holds the steps of the simulated agent. Package clewtest describes how frames and ids
+// are compared.
 //
 // The zero value has no steps and is ready to use. A Scenario must not be changed while it is
 // played.

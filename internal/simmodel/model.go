@@ -21,8 +21,7 @@ import (
 // A Reporter gets what a model finds wrong. A testing.TB is one. Its methods may be called from
 // several goroutines.
 type Reporter interface {
-	// Errorf reports a request that no rule matches, one that cannot be read, and a rule that
-	// fails.
+	// Errorf reports a request that no rule matches or that cannot be read, and a rule that fails.
 	Errorf(format string, args ...any)
 	// Logf reports a background request that no rule matches. The model answers it nevertheless.
 	Logf(format string, args ...any)
@@ -72,7 +71,7 @@ func Start(ctx context.Context, dir string, reporter Reporter) (*Model, error) {
 }
 
 // Close cuts all connections and waits for all requests to end: after it, the model reports
-// nothing. It must be called once. The error says that the server did not end as it should.
+// nothing. It must be called once. It returns an error if the server did not end as it should.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	m.closed = true
@@ -135,7 +134,7 @@ func (m *Model) WaitRequest(ctx context.Context, n int) (*Request, error) {
 	}
 }
 
-// record keeps a request and wakes those who wait for it.
+// record keeps a request and wakes the goroutines that wait for it.
 func (m *Model) record(r *Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Request is one that a [Model] has received. It is not changed after it was recorded, and must
-// not be. Package clewtest describes the fields.
+// A Request is one HTTP request to a [Model]. It is not changed after it was recorded, and must not
+// be. Package clewtest describes the fields.
 type Request struct {
 	Method   string
 	Host     string
@@ -104,8 +104,7 @@ func (r *Request) forAnswer() bool {
 	return !r.refused && r.Method == http.MethodPost && strings.TrimSuffix(r.Path, "/") == messagesPath
 }
 
-// Turn returns the blocks of the newest user turn: those of all user messages after the last
-// answer.
+// Turn returns the blocks of the newest user turn: of all user messages after the last answer.
 func (r *Request) Turn() wire.Content {
 	start := 0
 	for i, msg := range r.Messages {
@@ -123,7 +122,7 @@ func (r *Request) Turn() wire.Content {
 }
 
 // Prompt returns the text of the newest user turn, its blocks joined by line breaks. It leaves out
-// tool results, and what Claude Code adds between system-reminder tags.
+// tool results, and the text that Claude Code adds between system-reminder tags.
 func (r *Request) Prompt() string {
 	var texts []string
 	for _, block := range r.Turn() {
@@ -155,7 +154,7 @@ func withoutReminders(text string) string {
 	}
 }
 
-// outputConfig says which shape an answer must have.
+// outputConfig is the shape that an answer must have.
 type outputConfig struct {
 	Format struct {
 		Schema struct {
@@ -169,8 +168,8 @@ type outputConfig struct {
 var probes = []string{"quota", "test", "Hi", "."}
 
 // isBackground reports whether Claude Code asked on its own behalf. Only requests that are known
-// for certain count: one that merely looks unusual, such as one without tools, may be a turn of the
-// conversation.
+// for certain count: a request that merely looks unusual, such as one without tools, may be a turn
+// of the conversation.
 func (r *Request) isBackground(body *requestBody) bool {
 	return strings.HasPrefix(r.Header.Get("User-Agent"), "claude-cli/") &&
 		(r.isProbe() || r.isWebSearch() || r.isTitle(&body.OutputConfig))

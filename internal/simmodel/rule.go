@@ -12,7 +12,8 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A Rule says which requests it is for, how often, and what the [Model] answers.
+// A Rule holds the [Model]'s answer to the requests that it matches, and limits how many it
+// answers.
 type Rule struct {
 	model *Model
 	match func(*Request) bool
@@ -22,8 +23,8 @@ type Rule struct {
 	answer Answer
 }
 
-// An Answer is what a rule does. A request takes a copy of it, so that later changes do not reach
-// that request.
+// An Answer is a rule's reaction to a request. A request takes a copy of it, so that later changes
+// do not reach that request.
 type Answer struct {
 	Kind   AnswerKind
 	Blocks []wire.Block
@@ -44,7 +45,7 @@ type Answer struct {
 	RetryAfter time.Duration // 0 is a second for a 429 and nothing for others
 }
 
-// An AnswerKind says what a rule does in general.
+// An AnswerKind is a kind of [Answer].
 type AnswerKind int
 
 // The kinds of answers. A rule with the first one matches nothing.
@@ -111,12 +112,12 @@ func ToolResultContains(words string) func(*Request) bool {
 	}
 }
 
-// errNoRule says that no rule matches a request.
+// errNoRule reports that no rule matches a request.
 var errNoRule = errors.New("the scripted model has no rule for this request")
 
 // take returns the answer of the first rule that matches, and counts it against the rule's limit.
-// The error is errNoRule, or that of a match function. The lock is not held while these run: they
-// may call the model.
+// The error is errNoRule, or comes from a match function. The lock is not held while these run:
+// they may call the model.
 func (m *Model) take(req *Request) (Answer, error) {
 	m.mu.Lock()
 	rules := slices.Clone(m.rules)
@@ -186,7 +187,7 @@ func ToolUse(name string, input any) *wire.ToolUseBlock {
 	return &wire.ToolUseBlock{Name: name, Input: wire.JSON(data)}
 }
 
-// IsObject reports whether input can be the input of a tool. It may be empty: blocks that others
+// IsObject reports whether input can be a tool input. It may be empty: blocks that others
 // made may have none.
 func IsObject(input wire.JSON) bool {
 	var members map[string]json.RawMessage

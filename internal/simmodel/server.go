@@ -221,7 +221,7 @@ type errorDetail struct {
 	Message string `json:"message"`
 }
 
-// writeError answers with an error of the API. An empty message means the usual one of the status.
+// writeError answers with an API error. An empty message means the usual one of the status.
 func writeError(w http.ResponseWriter, status int, message string) {
 	fault, ok := apiFaults[status]
 	switch {

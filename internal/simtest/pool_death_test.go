@@ -94,8 +94,8 @@ func TestPoolStartsKeepFailing(t *testing.T) {
 // isPrompt reports whether a frame is a prompt.
 func isPrompt(frame []byte) bool { return bytes.Contains(frame, []byte(`"type":"user"`)) }
 
-// A prompt that did not reach an agent that died goes to the next one, and one that may have reached
-// it does not.
+// A prompt that did not reach an agent that died goes to the next one, and a prompt that may have
+// reached it does not.
 func TestPoolAgentDiesAtItsPrompt(t *testing.T) {
 	for name, test := range map[string]struct {
 		deaths  int // how many agents die

@@ -46,7 +46,7 @@ func Alone(t *testing.T) bool {
 	return false
 }
 
-// refusal is how the error of a test begins that may not mount a disk.
+// refusal is the start of the error of a test that may not mount a disk.
 const refusal = "this test mounts a small disk, which the system refuses"
 
 func refused(err error) error {

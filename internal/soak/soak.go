@@ -61,8 +61,8 @@ func Search(tb testing.TB) *rand.Rand {
 	return Rand(tb)
 }
 
-// Length returns how long a search runs that goes on as long as it is let: usual, unless
-// CLEW_SOAK_LENGTH has another time.
+// Length returns the duration of a search that has no end by itself: usual, unless CLEW_SOAK_LENGTH
+// has another time.
 func Length(tb testing.TB, usual time.Duration) time.Duration {
 	tb.Helper()
 	text := os.Getenv(LengthVariable)
@@ -88,7 +88,7 @@ func Rest(tb testing.TB) {
 // RestRunning reports whether the environment asks for the rest or for a soak.
 func RestRunning() bool { return os.Getenv(RestVariable) != "" || Running() }
 
-// Widths returns widths of a terminal up to 200 columns, for a test of what fits. "make test-rest" has all of them,
+// Widths returns widths of a terminal up to 200 columns, for a test of layouts. "make test-rest" has all of them,
 // other runs have those at which most layouts change.
 func Widths(from int) []int {
 	var widths []int

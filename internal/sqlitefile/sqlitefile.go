@@ -24,7 +24,7 @@ const (
 	ReadOnly  Mode = "ro"
 )
 
-// Open returns the database in a file. The settings are those of each connection, such as
+// Open returns the database in a file. The settings apply to each connection, such as
 // "_busy_timeout=50". Connections are opened when they are needed, in the same file even if the working
 // directory is another one by then.
 func Open(path string, mode Mode, settings ...string) (*sql.DB, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/clewdev/clew/internal/sqlitefile"
 )
 
-// A file may have any name, and is the one that the path means.
+// A file may have any name, and the path means that file.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"plain.db", "a b.db", "a%20b.db", "a+b&c=d.db", "ä.db"} {

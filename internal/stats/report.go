@@ -465,8 +465,8 @@ func (f *Figure[Sums]) Text(of *Sums, short bool) string {
 	return wording.Number(f.Of(of))
 }
 
-// Figures are the columns of tables, BriefFigures those of narrow tables, and MinFigures those of the
-// narrowest ones. They come before the cost.
+// Figures are the columns of tables, BriefFigures of narrow tables, and MinFigures of the narrowest
+// ones. They come before the cost.
 var (
 	Figures = []Figure[usage.Totals]{
 		{"Answers", "answers", func(t *usage.Totals) int { return t.Calls }, true},

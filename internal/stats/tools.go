@@ -160,8 +160,8 @@ func (r *ToolReport) Servers() []*ToolServer {
 	return list
 }
 
-// ToolFigures are the columns of tables of tool calls, BriefToolFigures those of narrow tables, and MinToolFigures
-// those of the narrowest ones. They come before the cost.
+// ToolFigures are the columns of tables of tool calls, BriefToolFigures of narrow tables, and MinToolFigures of
+// the narrowest ones. They come before the cost.
 var (
 	ToolFigures = []Figure[ToolSums]{
 		{"Calls", "calls", func(s *ToolSums) int { return s.Calls }, true},

@@ -1,5 +1,5 @@
 // Package tempconfig makes a directory for the agent's settings that exists as long as one session.
-// It has the transcripts to resume from, and those of the user's settings that the agent needs,
+// It has the transcripts to resume from, and the part of the user's settings that the agent needs,
 // including its credentials, or settings that would otherwise be on the command line. Anybody who
 // can read it can act as the user. So only the user can, and it is removed completely.
 //
@@ -35,8 +35,8 @@ type Folder struct {
 	lock *os.File
 }
 
-// New makes an empty directory for temporary files, and removes those of processes that were
-// killed. The caller has to call Remove.
+// New makes an empty directory for temporary files, and removes the directories of processes that
+// were killed. The caller has to call Remove.
 func New() (*Folder, error) { return newIn(os.TempDir()) }
 
 func newIn(parent string) (*Folder, error) {

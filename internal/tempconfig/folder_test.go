@@ -126,7 +126,7 @@ func age(t *testing.T, path string) {
 	}
 }
 
-// New directories, and those of other programs, are not swept.
+// New directories, and directories of other programs, are not swept.
 func TestSweepSpares(t *testing.T) {
 	t.Parallel()
 	parent, elsewhere := t.TempDir(), t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// keychainTimeout is how long the system may take. It may ask the user first.
+// keychainTimeout is the time that the system may take. It may ask the user first.
 const keychainTimeout = 30 * time.Second
 
 // Keychain returns the credentials that the agent keeps in the keychain of macOS, or nil. It blocks

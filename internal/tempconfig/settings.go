@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A Source says where the agent's settings are.
+// A Source holds the locations of the agent's settings.
 type Source struct {
 	// Dir is the directory of the settings.
 	Dir string

@@ -13,7 +13,7 @@ import (
 // replace it, since they have none.
 var Open = open
 
-// Discard discards the unread input of a terminal. Test scripts replace it, since they type ahead.
+// Discard discards a terminal's unread input. Test scripts replace it, since they type ahead.
 var Discard = discard
 
 // The size of a terminal that does not report its own.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discard discards the unread input of a terminal.
+// discard discards a terminal's unread input.
 func discard(tty *os.File) {
 	_ = unix.IoctlSetPointerInt(int(tty.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH) // it fails only for other files
 }

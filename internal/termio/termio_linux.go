@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discard discards the unread input of a terminal.
+// discard discards a terminal's unread input.
 func discard(tty *os.File) {
 	_ = unix.IoctlSetInt(int(tty.Fd()), unix.TCFLSH, unix.TCIFLUSH) // it fails only for other files
 }

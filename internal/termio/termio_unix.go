@@ -47,7 +47,7 @@ func onSignal(f func(), sig os.Signal) (stop func()) {
 	}
 }
 
-// continueLimit is how long the program waits for the signal that continues it.
+// continueLimit is the time that the program waits for the signal that continues it.
 const continueLimit = 100 * time.Millisecond
 
 // OnSuspend calls one function when the program is asked to stop, and another when it was continued,
@@ -61,8 +61,8 @@ func OnSuspend(suspended, continued func()) (stop func()) {
 	}
 }
 
-// Suspend stops the program, and those that it runs with, until the shell continues it. It does
-// nothing if no shell could. SIGTSTP does not stop a Go program that has once asked for it.
+// Suspend stops the process group of the program until the shell continues it. It does nothing if no
+// shell could. SIGTSTP does not stop a Go program that has once asked for it.
 func Suspend() {
 	if session, err := unix.Getsid(0); err != nil || session == unix.Getpgrp() {
 		return

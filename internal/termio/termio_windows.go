@@ -17,7 +17,7 @@ func open() (in, out *os.File, err error) {
 // InForeground reports whether the program may read from its terminal.
 func InForeground(*os.File) bool { return true }
 
-// discard discards the unread input of a terminal.
+// discard discards a terminal's unread input.
 func discard(tty *os.File) {
 	_ = windows.FlushConsoleInputBuffer(windows.Handle(tty.Fd())) // it fails only for other files
 }

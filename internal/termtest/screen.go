@@ -14,7 +14,7 @@ type Cell struct {
 	Link  string // the target of a hyperlink
 }
 
-// A Style is how a cell is drawn.
+// A Style is the appearance of a cell.
 type Style struct {
 	Bold, Dim, Italic, Underline, Blink, Inverse, Hidden, Struck bool
 	// Foreground and Background are the parameters of the colors, such as "31" or "38;5;208". They
@@ -151,7 +151,7 @@ func (s *screen) feed() []line {
 	return nil
 }
 
-// scrollUp moves the lines of the region up. It returns those that left the screen at its top.
+// scrollUp moves the lines of the region up. It returns the lines that left the screen at its top.
 func (s *screen) scrollUp(n int) (gone []line) {
 	n = min(n, s.bottom-s.top)
 	if s.top == 0 {
@@ -173,7 +173,7 @@ func (s *screen) scrollDown(n int) {
 	}
 }
 
-// within calls f with the top at the cursor, for what inserts and deletes lines.
+// within calls f with the top at the cursor, for functions that insert and delete lines.
 func (s *screen) within(f func()) {
 	if s.y < s.top || s.y >= s.bottom {
 		return

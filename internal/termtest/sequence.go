@@ -415,7 +415,7 @@ func (t *Terminal) alternate(on bool) {
 	t.modes.AltScreen = on
 }
 
-// paint sets the style of what is written from now on.
+// paint sets the style of the text that is written from now on.
 func (s *screen) paint(text string) bool {
 	codes := strings.FieldsFunc(text, func(r rune) bool { return r == ';' })
 	if len(codes) == 0 {

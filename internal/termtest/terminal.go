@@ -272,7 +272,7 @@ func (t *Terminal) Resize(columns, rows int) {
 	t.changed = make(chan struct{})
 }
 
-// screen returns the one that is shown.
+// screen returns the screen that is shown.
 func (t *Terminal) screen() *screen {
 	if t.modes.AltScreen {
 		return &t.alt

@@ -116,8 +116,8 @@ func (r *run) all(ctx context.Context, rest bool) error {
 	return r.tests(ctx, "tests", soon)
 }
 
-// rest runs the tests that start the agent again and again, those that are marked with soak.Rest, the
-// examples that are modules of their own, and the race detector.
+// rest runs the tests that start the agent again and again, the tests that are marked with soak.Rest,
+// the examples that are separate modules, and the race detector.
 func (r *run) rest(ctx context.Context, packages packages) error {
 	plain, withRace := packages.rest()
 	if err := r.command(ctx, "examples that are modules", "make", "-s", "test-modules"); err != nil {
@@ -221,7 +221,7 @@ func (r *run) step(name string) func(remark string) {
 	}
 }
 
-// count adds the processor time of a command that ended, and of what it waited for.
+// count adds the processor time of a command that ended, and of the processes that it waited for.
 func (r *run) count(cmd *exec.Cmd) {
 	if cmd.ProcessState != nil {
 		r.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()

@@ -18,7 +18,7 @@ var (
 	}
 
 	// still are the packages without the race detector: in most of them nothing runs at once, others
-	// drive processes, and those of internal/cli run the program in their own process, where variables
+	// drive processes, and internal/cli runs the program in the process of its tests, where variables
 	// and the time zone belong to all goroutines. "make test-rest" tests all others with it.
 	still = []string{
 		"export", "redact", "settings", "tooluse", "usage", "wire", "internal/agentcli", "internal/archtest", "internal/browsertest", "internal/cli", "internal/compose",

@@ -81,7 +81,7 @@ type focus struct {
 func (f *focus) asks() bool { return f.question && f.settled }
 
 // FocusPause is the time without a key before a question gets the focus by itself, and again until
-// keys can answer it. Tests with keys of their own set a longer one.
+// keys can answer it. Tests with their own keys set a longer one.
 var FocusPause = 500 * time.Millisecond
 
 func newChat(a *app, d Driver, opts ChatOptions) *chat {
@@ -298,7 +298,7 @@ var afterEscape = map[string]tea.KeyPressMsg{
 	"alt+esc": {Code: tea.KeyEscape},
 }
 
-// typed handles all keys except those that the model handles for every screen.
+// typed handles all keys except the keys that the model handles for every screen.
 func (c *chat) typed(key tea.KeyPressMsg) (tea.Cmd, bool) {
 	name := key.String()
 	if second, ok := afterEscape[name]; ok {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// inputOf returns the input of a terminal for the key decoder.
+// inputOf returns a terminal's input for the key decoder.
 func inputOf(in io.Reader) io.Reader {
 	if f, ok := in.(*os.File); ok && runtime.GOOS != "windows" { // where keys come as records
 		return &runeInput{File: f}

@@ -141,7 +141,7 @@ func TestJobIsDrawnAgain(t *testing.T) {
 	}
 }
 
-// What is kept of an agent's messages does not grow with their number.
+// The kept part of an agent's messages does not grow with their number.
 func TestJobTailIsBounded(t *testing.T) {
 	t.Parallel()
 	_, j := openJobScreen(t, someJobs(t), "runsxxxxxxxx")

@@ -401,7 +401,7 @@ func TestQuestionHidesNoRule(t *testing.T) {
 	}))
 }
 
-// The keys that answer a question are the ones that the question shows.
+// The settings can't change the keys that answer a question, since the question shows them.
 func TestQuestionKeysStay(t *testing.T) {
 	t.Parallel()
 	if _, err := keymap.New(map[string][]string{"allow": {"n"}, "deny": {"y"}}); err == nil {

@@ -310,7 +310,7 @@ func (s *searchScreen) hints() []string {
 	return s.app.hints(keymap.InSearch)
 }
 
-// indexing returns the progress of the index, if the results are those of a part of it.
+// indexing returns the progress of the index, if the results are from a part of it.
 func (s *searchScreen) indexing() *view.Indexing {
 	if s.found == nil || s.asked != strings.TrimSpace(s.words.String()) {
 		return nil

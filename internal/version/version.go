@@ -32,7 +32,7 @@ func Compare(a, b string) int {
 	return 0
 }
 
-// Valid reports whether text begins with a version of three numbers, as those of the agent do.
+// Valid reports whether text begins with a version of three numbers, like the agent's versions.
 func Valid(text string) bool {
 	rest := strings.TrimPrefix(text, "v")
 	for i := range 3 {

@@ -42,7 +42,8 @@ func Named(info sessions.SessionInfo) Described {
 	return d
 }
 
-// TitleOf returns the title of a session, cleaned and in one line, or "". The title of a fork says so.
+// TitleOf returns the title of a session, cleaned and in one line, or "". It marks the title of a
+// fork.
 func TitleOf(s *sessions.Summary) string {
 	title := tty.Line(s.Title())
 	if s.ForkedFrom == "" || title == "" || strings.HasSuffix(title, "(fork)") {

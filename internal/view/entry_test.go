@@ -6,7 +6,7 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// A fork says so in lists, once.
+// A fork is marked in lists, once.
 func TestTitleOfFork(t *testing.T) {
 	t.Parallel()
 	for title, want := range map[string]string{"a\tb": "fork: a b", "a (fork)": "a (fork)", "": ""} {

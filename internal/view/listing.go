@@ -30,7 +30,7 @@ type ListSource interface {
 // fields; it is not held while something is read.
 type Listing struct {
 	List
-	// Err is why the list is not complete, or nil.
+	// Err is the reason why the list is not complete, or nil.
 	Err error
 	// Revision counts the changes.
 	Revision int

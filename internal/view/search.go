@@ -106,7 +106,7 @@ func (s *Source) Search(ctx context.Context, words string, limit int, progress f
 }
 
 // quickUpdate is the size of transcripts that a search reads before it answers. If more are not in the
-// index, it answers with what the index has.
+// index, it answers from the index as it is.
 const quickUpdate = 16 << 20
 
 // lookUp searches the index. If much is missing in it, an update starts, and its progress is returned.
@@ -198,7 +198,7 @@ func (x *indexer) close() {
 	x.group.Wait()
 }
 
-// projectsLike returns the projects whose sessions count to one whose name has a text.
+// projectsLike returns the projects whose sessions count to a project with a text in its name.
 func projectsLike(files []sessions.File, text string) map[string]bool {
 	found := map[string]bool{}
 	text = strings.ToLower(text)

@@ -122,7 +122,7 @@ func (s *Source) Trash(ctx context.Context) ([]sessions.TrashedSession, error) {
 // Follow reads a session as it grows.
 func (s *Source) Follow(info sessions.SessionInfo) Follower { return s.Reader(info) }
 
-// Reader is Follow for viewers that share the rows of the session.
+// Reader is Follow for viewers that share the session's rows.
 func (s *Source) Reader(info sessions.SessionInfo) *follow.Reader {
 	return s.hub.Open(info.Path, info.Size)
 }

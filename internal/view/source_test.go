@@ -286,7 +286,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A search during the first update has what the index has so far, and what it lacks later.
+// A search during the first update finds the sessions in the index so far, and a later one the
+// rest.
 func TestSearchWhileTheIndexGrows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -22,13 +22,13 @@ type Glance struct {
 	Call string
 }
 
-// Found is the result of a search.
+// Found is a search result.
 type Found struct {
 	Sessions []FoundSession
 	More     int    // further results
 	Note     string // a note for the user, such as that files could not be read
-	// Indexing is set while the index is being built: these are the results of what it has. A later
-	// search has more.
+	// Indexing is set while the index is being built: these are the results so far. A later search has
+	// more.
 	Indexing *Indexing
 }
 

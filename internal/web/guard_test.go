@@ -119,7 +119,8 @@ func (g *guardTest) check(name string, want int, change func(r *http.Request)) *
 	return w
 }
 
-// checkHeaders checks the headers that every response must have, and those that none may have.
+// checkHeaders checks the headers that every response must have, and the headers that none may
+// have.
 func checkHeaders(t *testing.T, name string, h http.Header, mayBeKept bool) {
 	t.Helper()
 	for header, want := range map[string]string{

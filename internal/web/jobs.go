@@ -19,7 +19,7 @@ import (
 // A Fleet has the jobs that pages show.
 type Fleet = jobview.Fleet
 
-// maxJobs is how many jobs a page shows.
+// maxJobs is the maximum number of jobs on a page.
 const maxJobs = 200
 
 var (

@@ -254,7 +254,8 @@ func checkRunning(t *testing.T, s *Server, l *Listener, dir string) {
 	}
 }
 
-// A server that starts removes the files of those that were killed, and leaves those of processes that are alive.
+// A server that starts removes the files of servers that were killed, and leaves the files of processes that are
+// alive.
 func TestRemoveDead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,7 +10,7 @@
 // terminal. All pages are one shell without data, and their state is in the URL. Scripts and styles
 // are served without their comments, and have at most 60 KiB compressed, which a test checks.
 //
-// One table, routes, has every request with what it needs and the maximum length of its body.
+// One table, routes, has every request with its requirements and the maximum length of its body.
 // Guards run from it before every handler, and a test that has a request for each route fails when
 // one is missing. A handler returns an error, which becomes JSON with a reason and a hint. [Listen]
 // decides where a server listens, [New] what it shows, and [Server.Serve] runs it. Nothing is read

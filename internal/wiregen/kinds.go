@@ -14,7 +14,7 @@ func writeKinds(w *writer, s *schema) {
 	writeDeltaOf(w, s)
 }
 
-// frames returns the messages by type, without those of type system.
+// frames returns the messages by type, without system messages.
 func frames(s *schema) []*structType {
 	return slices.DeleteFunc(s.of("message"), func(st *structType) bool { return st.args[0] == "system" })
 }

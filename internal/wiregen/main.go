@@ -1,10 +1,10 @@
 // Command wiregen writes the decoders and methods of the structs of package wire.
 //
-// The Go structs of that package are the schema: their fields with the tags json and wire say how
-// an object looks, and the directives //wire:message, //wire:block, //wire:event and //wire:delta
-// say which type on the wire a struct stands for; //wire:open says that there may be members other
-// than its fields. wiregen reads the package's files in the given directory, and writes
-// decode_gen.go, methods_gen.go and kinds_gen.go there.
+// The Go structs of that package are the schema: their fields with the tags json and wire describe
+// an object, and the directives //wire:message, //wire:block, //wire:event and //wire:delta name
+// the type on the wire that a struct stands for; //wire:open allows members other than its fields.
+// wiregen reads the package's files in the given directory, and writes decode_gen.go,
+// methods_gen.go and kinds_gen.go there.
 //
 // The alternatives are reflection, which is slow, and decoders written by hand, which drift apart.
 // Package wire encodes by reflection, since nothing waits for that.
@@ -93,7 +93,7 @@ func directives(doc *ast.CommentGroup) []*ast.Comment {
 	})
 }
 
-// maxArgs is how many arguments the directive of a kind has at most. The first is required.
+// maxArgs is the maximum number of arguments of each kind of directive. The first is required.
 var maxArgs = map[string]int{"message": 2, "block": 1, "event": 1, "delta": 1}
 
 // readDirective reads //wire:open, //wire:methods, or //wire:kind args, of which a struct has at

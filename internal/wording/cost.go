@@ -53,7 +53,7 @@ func (c Cost) Note() string {
 	return c.Short()
 }
 
-// Cents is Short in whole cents, for lists of sessions and status lines: $1.23, <$0.01.
+// Cents is Short in whole cents, for session lists and status lines: $1.23, <$0.01.
 func (c Cost) Cents() string { return c.marked("≥ ", "~", "?", cents) }
 
 // Fixed is Short in hundredths of a cent, for columns of small amounts: $0.1230.

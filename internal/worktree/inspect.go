@@ -41,10 +41,10 @@ type RefusedError struct {
 func (e *RefusedError) Error() string { return fmt.Sprintf("worktree: %q %s", e.File, e.Reason) }
 
 // Inspect returns what a patch changes in the repository of a directory, without changing it: git applies it to the
-// last commit, in an index and an object directory of its own. So the files and modes are those that git sees, and not
-// those of another reader of patches. The error is a [RefusedError] if the patch has a submodule, a file of a
-// repository, or a symbolic link that leaves the repository or leads over another link; without links, also if it has
-// any new link. It is an [ApplyError] if the patch does not fit.
+// last commit, in a separate index and object directory. So the files and modes are as git sees them, and not as
+// another reader of patches would. The error is a [RefusedError] if the patch has a submodule, a file of a repository,
+// or a symbolic link that leaves the repository or leads over another link; without links, also if it has any new link.
+// It is an [ApplyError] if the patch does not fit.
 func Inspect(ctx context.Context, dir string, patch []byte, links bool) ([]Change, error) {
 	if len(patch) == 0 {
 		return nil, nil

@@ -91,7 +91,7 @@ func checkLoad(t *testing.T, s *sqlitestore.Store, key wire.SessionKey, want []w
 	}
 }
 
-// ask returns the result of a query on the connection that the store writes with.
+// ask returns a query's result on the connection that the store writes with.
 func ask(t *testing.T, s *sqlitestore.Store, query string) string {
 	t.Helper()
 	conn, err := s.Writer(t.Context())

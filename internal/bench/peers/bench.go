@@ -96,7 +96,7 @@ func output(ctx context.Context, name string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// A stage is what an agent runs on: its path, its environment and its working directory.
+// A stage holds the path, the environment and the working directory of an agent.
 type stage struct {
 	agent string
 	env   []string
@@ -185,13 +185,14 @@ func (s series) figures(name string, figure func(contest.Query) float64) []float
 	return values
 }
 
-// A throughputRow is how fast the messages of one load came to one host.
+// A throughputRow is the rate at which the messages of one load came to one host.
 type throughputRow struct {
 	Name              string  `json:"name"`
 	MessagesPerSecond float64 `json:"messages_per_s"`
 	MBPerSecond       float64 `json:"mb_per_s"`
 	PeakMB            float64 `json:"peak_mb"`
-	// Times is how many times as fast ours is, and TimesRead how many times when it reads the text.
+	// Times is the speed of ours as a multiple of this one, and TimesRead the multiple if ours
+	// reads the text.
 	Times     float64 `json:"clew_times"`
 	TimesRead float64 `json:"clew_read_times,omitempty"`
 }
@@ -226,8 +227,8 @@ func (b *bench) results(ctx context.Context) error {
 	return nil
 }
 
-// throughput gives a load to ours, which is the first row, to more hosts of ours, and to those of
-// others.
+// throughput gives a load to ours, which is the first row, to more hosts of ours, and to the hosts
+// of others.
 func (b *bench) throughput(ctx context.Context, load contest.Load, more ...host) ([]throughputRow, error) {
 	if err := b.install(ctx); err != nil {
 		return nil, err

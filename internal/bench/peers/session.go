@@ -9,7 +9,7 @@ import (
 	"github.com/clewdev/clew/internal/bench/peers/contest"
 )
 
-// A turnsRow is what two turns of one session took, in milliseconds.
+// A turnsRow holds the times of two turns of one session, in milliseconds.
 type turnsRow struct {
 	Agent   string  `json:"agent"`
 	Connect float64 `json:"connect_ms"`
@@ -67,7 +67,7 @@ func (b *bench) idle(ctx context.Context) error {
 	return nil
 }
 
-// A warmRow is when one host saw what of a query, in milliseconds.
+// A warmRow holds the times at which one host saw the parts of a query, in milliseconds.
 type warmRow struct {
 	Name      string  `json:"name"`
 	Assistant float64 `json:"assistant_ms"`
@@ -109,13 +109,13 @@ func (r *report) warmGoals() {
 	}
 }
 
-// A latencyRow is when one host saw what of a query that starts its agent, in milliseconds.
+// A latencyRow holds the same times for a query that starts its agent, in milliseconds.
 type latencyRow struct {
 	Name      string  `json:"name"`
 	Assistant float64 `json:"assistant_ms"`
 	Result    float64 `json:"result_ms"`
 	End       float64 `json:"end_ms"`
-	// Share is how much longer than the agent by itself it took to the end.
+	// Share is the extra time to the end, compared to the agent by itself.
 	Share float64 `json:"share_ms"`
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/internal/corpus"
 )
 
-// statusRuns is how many lines each program prints.
+// statusRuns is the number of lines that each program prints.
 const statusRuns = 20
 
 // statusInput is an input with all fields that the programs need, as Claude Code 2.1.325 writes it.
@@ -25,7 +25,7 @@ const statusInput = `{"session_id":"00765083-5b5f-4147-af0b-34dc3567d3f2","trans
 	`"context_window":{"total_input_tokens":19000,"total_output_tokens":300,"context_window_size":1000000,"used_percentage":2,` +
 	`"remaining_percentage":98}}`
 
-// A statusRow is how long a program took for a status line, from its start to its end.
+// A statusRow is the time of a program for a status line, from its start to its end.
 type statusRow struct {
 	Name   string  `json:"name"`
 	Median float64 `json:"median_ms"`

@@ -24,14 +24,13 @@ import (
 // ccusage is the name of the program that we compare totals with.
 const ccusage = "ccusage"
 
-// A usageRow is how long one program took for the totals of all sessions, from its start to its
-// end.
+// A usageRow is the time of one program for the totals of all sessions, from its start to its end.
 type usageRow struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
 	MBps    float64 `json:"mb_per_s"`
 	PeakMB  float64 `json:"peak_mb"`
-	// Times is how many times as fast ours is.
+	// Times is the speed of ours as a multiple of this one.
 	Times float64 `json:"clew_times"`
 
 	command []string

@@ -70,7 +70,7 @@ func (t theme) markUp(lines string) string {
 	return b.String()
 }
 
-// A look is how characters look.
+// A look is the style of characters.
 type look struct {
 	theme                                           theme
 	bold, dim, italic, underlined, struck, reversed bool
@@ -133,7 +133,7 @@ func (l *look) turn(n int) {
 	}
 }
 
-// A theme has the colors of a terminal: those of its own, and the 16 that programs name.
+// A theme has the colors of a terminal: its own, and the 16 that programs name.
 type theme struct {
 	name, text, ground string
 	palette            [16]string

@@ -77,7 +77,7 @@ func (s *stage) actor(ctx context.Context, name string) (a *actor, fresh bool, e
 	return a, true, err
 }
 
-// terminal returns a terminal with a name of its own.
+// terminal returns a terminal with its own name.
 func (s *stage) terminal(name string) tmux {
 	return tmux{socket: filepath.Base(s.dir) + "-" + name, columns: s.columns}
 }

@@ -11,8 +11,8 @@ import (
 // rows is the height of a terminal; a picture leaves out the blank ones at its end.
 const rows = 48
 
-// A window is what a terminal shows: its title in the picture, and its lines with escape sequences
-// for styles and no others.
+// A window is the content of a terminal: its title in the picture, and its lines with escape
+// sequences for styles and no others.
 type window struct{ title, lines string }
 
 // A tmux is a server of tmux that nobody else uses, with one window.

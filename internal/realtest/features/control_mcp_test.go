@@ -19,7 +19,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// greeterReplies are what the MCP server of the tests answers, by method.
+// greeterReplies are the replies of the MCP server of the tests, by method.
 var greeterReplies = map[string]string{
 	"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{}},` +
 		`"serverInfo":{"name":"greeter","version":"1.2.3"}}`,
@@ -270,7 +270,7 @@ func TestRealMCPLate(t *testing.T) {
 	wantState(t, s, "late", clew.MCPStateConnected)
 }
 
-// An agent whose token is refused asks its host for another one, goes on with it, and has left no
+// An agent whose token is refused asks its host for another one, continues with it, and leaves no
 // trace of it.
 func TestRealFreshToken(t *testing.T) {
 	t.Parallel()

@@ -242,7 +242,7 @@ func (s *controlled) testThinking(t *testing.T) {
 	must(s.SetModel(t.Context(), ""))(t)
 }
 
-// A requestThinking is what the agent asks of the model's thinking.
+// A requestThinking holds the agent's wishes for the model's thinking.
 type requestThinking struct {
 	Type         string `json:"type"`
 	BudgetTokens int    `json:"budget_tokens"`

@@ -19,7 +19,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// A setup is what an agent has in a project with a memory file, the subagent helper and the skill
+// A setup describes an agent in a project with a memory file, the subagent helper and the skill
 // hello.
 type setup struct {
 	Mode          clew.PermissionMode

@@ -156,7 +156,7 @@ func allows(context.Context, *permission.Request) (permission.Result, error) {
 	return permission.Allow(), nil
 }
 
-// painting is what the model asks the user: one question with a single answer and one with several.
+// painting holds the model's questions to the user: one with a single answer and one with several.
 const painting = `{"questions":[
 	{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[
 		{"label":"Red","description":"Like a rose"},{"label":"Blue","description":"Like the sky"}]},

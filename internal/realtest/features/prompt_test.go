@@ -106,7 +106,7 @@ func TestRealVerbatimPrompts(t *testing.T) {
 	}
 }
 
-// A recipe is what the model is asked for.
+// A recipe is the answer that the model is asked for.
 type recipe struct {
 	Name    string   `json:"name"`
 	Minutes int      `json:"minutes" jsonschema:"how long it takes"`

@@ -26,7 +26,7 @@ func connect(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Sess
 	return scene.Connect(t, over(t, model, opts))
 }
 
-// A talk is what the agent said in a run or in a turn, and its last result.
+// A talk holds the agent's messages in a run or in a turn, and its last result.
 type talk struct {
 	messages []wire.Message
 	result   *wire.ResultMessage

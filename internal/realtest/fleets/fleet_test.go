@@ -46,7 +46,7 @@ func newStage(t *testing.T) *stage {
 	return &stage{t, fleet.Open(e, "tester"), e, new(sessions.Memory), clewtest.NewModel(t)}
 }
 
-// work starts a worker with its own directories, as on a machine of its own, and returns how to end it at
+// work starts a worker with its own directories, as on a separate machine, and returns how to end it at
 // once.
 func (s *stage) work(o *agents.Options) (stop func()) {
 	s.Helper()
@@ -205,7 +205,7 @@ func TestSetupFails(t *testing.T) {
 	}
 }
 
-// An agent whose worker is gone goes on on another machine: in a fork of its session, with its files.
+// An agent whose worker is gone continues on another machine: in a fork of its session, with its files.
 func TestResumeElsewhere(t *testing.T) {
 	s := newStage(t)
 	repo := repository(t)
@@ -324,7 +324,7 @@ func TestLimitWithReset(t *testing.T) {
 	}
 }
 
-// A call that nobody answers is deferred: its agent ends, and another one goes on with the call when the
+// A call that nobody answers is deferred: its agent ends, and another one continues the call when the
 // answer is there.
 func TestDeferral(t *testing.T) {
 	for _, allow := range []bool{true, false} {
@@ -360,7 +360,7 @@ func TestDeferral(t *testing.T) {
 	}
 }
 
-// An agent that is killed in the middle of a call goes on in a fork, and is told which call may have
+// An agent that is killed in the middle of a call continues in a fork, and is told which call may have
 // happened; without a policy the job is lost.
 func TestKilled(t *testing.T) {
 	for policy, want := range map[fleet.Policy]fleet.State{fleet.Resume: fleet.Done, fleet.Hold: fleet.Lost} {

@@ -241,7 +241,7 @@ func realTitle(r *realRun) {
 	r.wantRequests(1, 1)
 }
 
-// realSetModel makes the agent try a model. The agent's prompt contains the words of the rule.
+// realSetModel makes the agent try a model. The agent's prompt contains the rule's words.
 func realSetModel(r *realRun) {
 	r.model.On("Hi").Reply(clewtest.Text("Hi.")).Once()
 	model := map[string]any{"subtype": "set_model", "model": "claude-sonnet-5"}

@@ -23,7 +23,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// demoRecordings is where package demo keeps its recordings.
+// demoRecordings is the directory in which package demo keeps its recordings.
 const demoRecordings = "../../demo/recording"
 
 // demoAnswers are the user's answers to the demo's question, by the name of the recording.
@@ -310,7 +310,7 @@ func (r *demoRedactor) write(t *testing.T, path, text string) {
 	}
 }
 
-// A recordingShape is what two recordings of the demo have in common.
+// A recordingShape is the part that two recordings of the demo have in common.
 type recordingShape struct {
 	Dialogue record.Shape
 	Main     []string

@@ -32,7 +32,7 @@ func (b *lockedBuffer) String() string {
 }
 
 // checkCredit checks that the session of a job of the working directory is listed there, and that the directory is
-// the only project, with what the job cost.
+// the only project, with the cost of the job.
 func (s *stage) checkCredit(t *testing.T) {
 	t.Helper()
 	for args, want := range map[string]string{

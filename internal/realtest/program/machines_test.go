@@ -162,13 +162,14 @@ func certificate(t *testing.T, ip net.IP) (certPEM, keyPEM string) {
 
 const password = "a password of the test"
 
-// credentials are those of a user, as a file has them.
+// credentials returns the credentials of a user, as a file has them.
 func credentials(role, word, ca string) map[string]string {
 	return map[string]string{"user": role, "password": word, "role": role, "ca": ca}
 }
 
 // TestRealMachines does what docs/fleet.md says about several machines: one has the server, with TLS and users, two have
-// workers, and one submits. Then a worker is killed in the middle of a turn, and its job goes on on the other machine.
+// workers, and one submits. Then a worker is killed in the middle of a turn, and its job continues on the other
+// machine.
 func TestRealMachines(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

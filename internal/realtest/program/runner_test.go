@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/clewtest"
 )
 
-// An object is what "clew run --output-format json" prints.
+// An object is the output of "clew run --output-format json".
 type object struct {
 	Result           string          `json:"result"`
 	StructuredOutput json.RawMessage `json:"structured_output"`

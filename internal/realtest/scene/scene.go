@@ -15,7 +15,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// patience is how long an agent may take to start. A busy machine needs some minutes.
+// patience is the time that an agent may take to start. A busy machine needs some minutes.
 const patience = 10 * time.Minute
 
 // Options returns a copy of opts for Claude Code over a model: in an empty directory unless opts

@@ -192,8 +192,8 @@ func onDisk(entries []wire.JSON) (lines []string, sidecar string) {
 	return append(lines, ""), sidecar
 }
 
-// wantSameLines checks that a file and the store have the same lines, and those of the conversation
-// in the same order. The agent may write the other lines at the end of the file in any order.
+// wantSameLines checks that a file and the store have the same lines, and the conversation in the
+// same order. The agent may write the other lines at the end of the file in any order.
 func wantSameLines(t *testing.T, key wire.SessionKey, file, store []string) {
 	t.Helper()
 	talk := func(line string) bool { return strings.HasPrefix(line, `{"parentUuid"`) }

@@ -20,7 +20,7 @@ type stage struct {
 	record *dialogue
 }
 
-// A dialogue is what a session has recorded so far.
+// A dialogue is the recording of a session so far.
 type dialogue struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -42,7 +42,7 @@ func TestRealTool(t *testing.T) {
 	}
 }
 
-// An interrupt ends the context of the tool that runs, and the session goes on.
+// An interrupt ends the context of the tool that runs, and the session continues.
 func TestRealToolInterrupted(t *testing.T) {
 	t.Parallel()
 	begun, ended := make(chan struct{}), make(chan error, 1)

@@ -244,7 +244,8 @@ func TestRealNesting(t *testing.T) {
 	}
 }
 
-// The agent counts under the name of a model that it was given, which is not that of its answers.
+// The agent counts under the name of a model that it was given, which is not the name in its
+// answers.
 func TestRealModelNames(t *testing.T) {
 	t.Parallel()
 	const name = "claude-sonnet-4-5[1m]"

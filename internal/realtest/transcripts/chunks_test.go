@@ -47,8 +47,7 @@ func count(b bool) int {
 	return 0
 }
 
-// wantAgreement checks that the chunks from disk equal those of the running session, and returns
-// the ones from disk.
+// wantAgreement checks that the chunks from disk equal the chunks of the running session.
 func (s *scene) wantAgreement(t *testing.T, disk *transcript.Transcript) {
 	t.Helper()
 	live := s.live.Transcript()

@@ -204,8 +204,8 @@ func (a *account) testReport(t *testing.T, calls []usage.Call, agents map[string
 }
 
 // testCosts compares the transcripts with the agent's own account. The account includes the
-// summary, which is in no transcript, and what the agent guesses of the interrupted answer, whose
-// usage in the transcript is that of its start.
+// summary, which is in no transcript, and the agent's guess about the interrupted answer, whose
+// usage in the transcript is from its start.
 func (a *account) testCosts(t *testing.T, calls []usage.Call, transcripts map[string]*transcript.Transcript) {
 	var states []usage.CostState
 	for _, tr := range transcripts {

@@ -41,7 +41,7 @@ type dialogue struct {
 	text bytes.Buffer
 }
 
-// maxLogLine is how much of a frame is logged.
+// maxLogLine is the maximum number of bytes of a frame that are logged.
 const maxLogLine = 1000
 
 func (r *dialogue) Write(p []byte) (int, error) {

@@ -66,7 +66,7 @@ func scenario(t *testing.T, name string, run func(t *testing.T, ctx context.Cont
 	})
 }
 
-// rest is like scenario, for what takes too long for every test run: its own agent for a check
+// rest is like scenario, for work that takes too long for every test run: its own agent for a check
 // that other packages make with the simulated agent. "make versions" and "make test-rest" run it.
 func rest(t *testing.T, name string, run func(t *testing.T, ctx context.Context) error) {
 	t.Helper()
@@ -86,7 +86,7 @@ func isRefusal(err error) bool {
 	return ok && control.Unsupported()
 }
 
-// told returns the result of a turn.
+// told returns a turn's result.
 func told(ctx context.Context, s *clew.Session, prompt *clew.UserMessage) (*clew.ResultMessage, []clew.Message, error) {
 	all, err := scene.Read(s.Turn(ctx, prompt), nil)
 	results := scene.Of[*clew.ResultMessage](all)

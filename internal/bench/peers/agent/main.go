@@ -46,7 +46,7 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	}
 }
 
-// A frame is what the agent reads of a host's frame.
+// A frame is the part of a host's frame that the agent reads.
 type frame struct {
 	Type      string `json:"type"`
 	RequestID string `json:"request_id"`

@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// A Query is what a host measured of one query. Times count from the call, in nanoseconds.
+// A Query is a host's measurement of one query. Times count from the call, in nanoseconds.
 type Query struct {
-	// Load is how many messages of the load came, and Text how many bytes of text the host read in
-	// them.
+	// Load is the number of messages of the load that came, and Text the number of bytes of text
+	// that the host read in them.
 	Load int `json:"load"`
 	Text int `json:"text"`
-	// First is when the first message came, Assistant when the first assistant message came, 0 for
-	// never.
+	// First is the time of the first message, and Assistant the time of the first assistant
+	// message, 0 for never.
 	First     time.Duration `json:"first_ns"`
 	Assistant time.Duration `json:"assistant_ns"`
 	Result    time.Duration `json:"result_ns"`
-	// End is when the query was over, agent and all.
+	// End is the time at which the query was over, agent and all.
 	End time.Duration `json:"end_ns"`
-	// Peak is how many bytes of the host were in memory at most, or 0 if the system does not report
-	// it.
+	// Peak is the peak memory of the host in bytes, or 0 if the system does not report it.
 	Peak int `json:"peak_bytes"`
 }
 
-// Turns is what a host measured of a session with two turns.
+// Turns is a host's measurement of a session with two turns.
 type Turns struct {
 	Connect time.Duration `json:"connect_ns"`
 	First   time.Duration `json:"first_ns"`
@@ -33,14 +32,14 @@ type Turns struct {
 	SameSession bool `json:"same_session"`
 }
 
-// Idle is what one of several open sessions costs that do nothing.
+// Idle is the cost of one of several open sessions that do nothing.
 type Idle struct {
 	Sessions   int     `json:"sessions"`
 	Goroutines float64 `json:"goroutines"`
 	Bytes      float64 `json:"bytes"`
 }
 
-// Totals is what a program prints that adds up the usage of all sessions.
+// Totals is the output of a program that adds up the usage of all sessions.
 type Totals struct {
 	Totals struct {
 		Input      int `json:"inputTokens"`

@@ -22,7 +22,7 @@ const (
 	Answer  = "answer"  // one assistant message
 )
 
-// A Load is what the simulated agent says between the start of a turn and its result: so many
+// A Load is the output of the simulated agent between the start of a turn and its result: so many
 // frames of a kind.
 type Load struct {
 	Kind  string
@@ -44,7 +44,7 @@ func (l Load) String() string { return fmt.Sprintf("%s %d", l.Kind, l.Count) }
 // FrameBytes is the size of each frame, line end included.
 func (l Load) FrameBytes() int { return len(templates[l.Kind]()) }
 
-// TextBytes is how much text there is in each frame.
+// TextBytes is the size of the text in each frame.
 func (l Load) TextBytes() int {
 	switch l.Kind {
 	case Events:

@@ -9,7 +9,7 @@ import (
 	"github.com/clewdev/clew/wire"
 )
 
-// seen is what a reader finds in the frames of a load.
+// seen holds a reader's finds in the frames of a load.
 type seen struct {
 	Events, Results, Answers int
 	Text                     int

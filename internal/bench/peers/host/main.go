@@ -1,6 +1,6 @@
 // Command host drives an agent with Clew and prints what it measured as JSON. It is a separate
-// program, so that its memory is that of a small host and of nothing else. It has the environment
-// that the agent is to have.
+// program, so that its memory is the memory of a small host and nothing else. It has the
+// environment that the agent is to have.
 package main
 
 import (
@@ -23,7 +23,7 @@ const usage = `usage: host query AGENT  one query
        host turns AGENT  two turns of one session
        host idle AGENT   what a session costs that does nothing`
 
-// prompt is what every agent is asked.
+// prompt is the prompt for every agent.
 const prompt = "Say hello."
 
 func main() {

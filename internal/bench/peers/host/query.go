@@ -63,7 +63,8 @@ func textBytes(msg wire.Message) int {
 	return n
 }
 
-// measureWarm asks a pool. Its agent has had a second to itself, as those of the other hosts have.
+// measureWarm asks a pool. Its agent has had a second to itself, like the agents of the other
+// hosts.
 func measureWarm(ctx context.Context, agent string) (q *contest.Query, err error) {
 	p, err := clew.NewPool(ctx, &clew.Options{AgentPath: agent}, nil)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Command totals prints what the sessions below a projects directory used, as JSON. It is a
-// separate program, so that its memory is that of a small program and of nothing else.
+// separate program, so that its memory is the memory of a small program and nothing else.
 package main
 
 import (
