@@ -350,7 +350,7 @@ func (p *agentProcess) hasClosedInput() bool {
 // known.
 func (p *agentProcess) runsOn() bool {
 	conn, ok := p.conn.(*processConnection)
-	return ok && !conn.ExitsWithin(flushTimeout)
+	return ok && !conn.ExitsWithin(exitTimeout)
 }
 
 // terminate ends a process that has nothing more to do. Its output is still read until over is

@@ -143,7 +143,7 @@ func (s *Session) finish(p *agentProcess) {
 // says more about it. One that still runs can't be controlled any more: the session reads what it
 // writes until it is silent, or replaces it if that is possible.
 func (s *Session) writeFailed(err error) {
-	if pause.Until(s.ending.over, flushTimeout) {
+	if pause.Until(s.ending.over, exitTimeout) {
 		return
 	}
 	if !s.out.Stuck() {

@@ -147,6 +147,11 @@ func (s *Session) readerOptions() *wire.ReaderOptions {
 // flushTimeout is the time the agent may take to read what was written when the session is closed.
 const flushTimeout = time.Second
 
+// exitTimeout is the time that an agent has to exit after it closed its output or its input. Then it counts as
+// still running, and the error names the pipe that it closed instead of its exit code. A dying process on a busy
+// machine needs more than a second.
+const exitTimeout = 5 * time.Second
+
 // Close ends the session. It interrupts the agent's work, including background work, closes its
 // input and waits until the agent exits; an agent that does not exit by itself gets signals. Close
 // may be called from anywhere, any number of times, and takes at most twice [Limits.CloseTimeout]
