@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -340,10 +341,12 @@ func (u *terminalUser) Edit(ctx context.Context, text string) (edited string, er
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return "", err
 	}
-	editor := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi"))
-	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...) //nolint:gosec // the user's own variable
+	cmd := view.Editor(ctx, path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = u.in, u.out, u.out
 	if err := cmd.Run(); err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("the editor ended with code %d", exit.ExitCode())
+		}
 		return "", err
 	}
 	content, err := os.ReadFile(path)

@@ -558,12 +558,12 @@ func writeChatTranscript(t *testing.T, config string) {
 // The text can be edited in another program.
 func TestChatEditor(t *testing.T) {
 	t.Parallel()
-	c := openChat(t, 70, 40, "VISUAL=sed -i s/two/three/")
+	c := openChat(t, 70, 40, `VISUAL="sed" -i 's/two /three /'`)
 	c.see(t, emptyComposer+chatStatusLine)
-	c.press(t, "one\ntwo\x0f")
-	c.see(t, "| one                                                               |\n| three█")
+	c.press(t, "one\ntwo lines\x0f")
+	c.see(t, "| one                                                               |\n| three lines█")
 	c.press(t, "\r")
-	c.see(t, "You said one three\n"+emptyComposer)
+	c.see(t, "You said one three lines\n"+emptyComposer)
 	c.press(t, "\x04")
 	c.end(t, clikit.ExitDone)
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/export"
@@ -338,7 +339,6 @@ func inDirectory(job Program, path string, args ...string) (*exec.Cmd, error) {
 // showCommand shows a text in the user's editor or pager. The text is in a private file until that
 // program ends.
 func showCommand(job Program) (cmd *exec.Cmd, done func() error, err error) {
-	viewer := showProgram(os.LookupEnv)
 	dir, err := os.MkdirTemp("", "clew-show-")
 	if err != nil {
 		return nil, nil, err
@@ -352,23 +352,51 @@ func showCommand(job Program) (cmd *exec.Cmd, done func() error, err error) {
 	if err := os.WriteFile(path, []byte(job.Text), 0o600); err != nil {
 		return nil, nil, errors.Join(err, done())
 	}
-	ctx := context.Background() // it ends when the user leaves it
-	if runtime.GOOS == "windows" {
-		words := append(strings.Fields(viewer), path)
-		return exec.CommandContext(ctx, words[0], words[1:]...), done, nil //nolint:gosec // the user's own variable
-	}
-	return exec.CommandContext(ctx, "sh", "-c", viewer+` "$1"`, "sh", path), done, nil //nolint:gosec // the user's own variable
+	// It ends when the user leaves it.
+	return onFile(context.Background(), userProgram(os.LookupEnv, "less", "VISUAL", "EDITOR", "PAGER"), path), done, nil
 }
 
-// showProgram returns the command with which the user reads texts.
-func showProgram(lookup func(string) (string, bool)) string {
-	for _, name := range []string{"VISUAL", "EDITOR", "PAGER"} {
-		if command, ok := lookup(name); ok && strings.TrimSpace(command) != "" && command != "cat" {
+// Editor returns a command with which the user edits a file: $VISUAL or $EDITOR, which may have
+// arguments and quotes.
+func Editor(ctx context.Context, path string) *exec.Cmd {
+	return onFile(ctx, userProgram(os.LookupEnv, "vi", "VISUAL", "EDITOR"), path)
+}
+
+// onFile returns the command that runs a program of the user with a file as its last argument. The
+// shell takes the program and its arguments apart; Windows has none that programs agree on.
+func onFile(ctx context.Context, program, path string) *exec.Cmd {
+	if runtime.GOOS == "windows" {
+		words := append(quotedWords(program), path)
+		return exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // the user's own variable
+	}
+	return exec.CommandContext(ctx, "sh", "-c", program+` "$1"`, "sh", path) //nolint:gosec // the user's own variable
+}
+
+// quotedWords takes a command apart at the blanks that are not between double quotes.
+func quotedWords(command string) []string {
+	isQuoted := false
+	words := strings.FieldsFunc(command, func(r rune) bool {
+		if r == '"' {
+			isQuoted = !isQuoted
+		}
+		return !isQuoted && unicode.IsSpace(r)
+	})
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], `"`, "")
+	}
+	return words
+}
+
+// userProgram returns the command in the first of those variables that has one. Without one, it is
+// notepad on Windows, and otherwise standard.
+func userProgram(lookup func(string) (string, bool), standard string, variables ...string) string {
+	for _, name := range variables {
+		if command, ok := lookup(name); ok && strings.Trim(command, "\" \t\r\n") != "" && command != "cat" {
 			return command
 		}
 	}
 	if runtime.GOOS == "windows" {
 		return "notepad"
 	}
-	return "less"
+	return standard
 }

@@ -486,14 +486,64 @@ func TestShow(t *testing.T) {
 	}
 }
 
-func TestShowProgram(t *testing.T) {
+func TestUserProgram(t *testing.T) {
 	t.Parallel()
-	for want, env := range map[string]map[string]string{
-		"vi": {"VISUAL": "vi", "EDITOR": "ed", "PAGER": "more"}, "ed": {"EDITOR": "ed", "PAGER": "more"}, "more": {"EDITOR": " ", "PAGER": "more"},
-		showProgram(func(string) (string, bool) { return "", false }): {"PAGER": "cat"},
+	none := func(string) (string, bool) { return "", false }
+	standard := userProgram(none, "less")
+	for _, tt := range []struct {
+		env        map[string]string
+		show, edit string
+	}{
+		{map[string]string{"VISUAL": "vi", "EDITOR": "ed", "PAGER": "more"}, "vi", "vi"},
+		{map[string]string{"EDITOR": "ed", "PAGER": "more"}, "ed", "ed"},
+		{map[string]string{"EDITOR": " ", "PAGER": "more"}, "more", standard},
+		{map[string]string{"EDITOR": `""`}, standard, standard},
+		{map[string]string{"PAGER": "cat"}, standard, standard},
+		{nil, standard, standard},
 	} {
-		if got := showProgram(func(name string) (string, bool) { v, ok := env[name]; return v, ok }); got != want {
-			t.Errorf("%v: %s, want %s", env, got, want)
+		lookup := func(name string) (string, bool) { v, ok := tt.env[name]; return v, ok }
+		if got := userProgram(lookup, "less", "VISUAL", "EDITOR", "PAGER"); got != tt.show {
+			t.Errorf("%v: %s shows a text, want %s", tt.env, got, tt.show)
+		}
+		if got := userProgram(lookup, "less", "VISUAL", "EDITOR"); got != tt.edit {
+			t.Errorf("%v: %s edits, want %s", tt.env, got, tt.edit)
+		}
+	}
+}
+
+// The path of an editor can have blanks, and so can that of the file.
+func TestEditor(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "My Editors")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	editor, text := filepath.Join(dir, "an editor"), filepath.Join(dir, "a text")
+	if err := os.WriteFile(editor, []byte("#!/bin/sh\nprintf '%s|' \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("VISUAL", "")
+	for _, command := range []string{`"` + editor + `" -w "two words"`, "'" + editor + "' -w 'two words'"} {
+		t.Setenv("EDITOR", command)
+		out, err := Editor(t.Context(), text).Output()
+		if err != nil {
+			t.Skipf("there is no shell: %v", err)
+		}
+		if got, want := string(out), "-w|two words|"+text+"|"; got != want {
+			t.Errorf("%s got %s, want %s", command, got, want)
+		}
+	}
+}
+
+func TestQuotedWords(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{
+		`notepad`: `notepad`,
+		`"C:\Program Files\Vim\gvim.exe" -f --cmd "set x"`: `C:\Program Files\Vim\gvim.exe|-f|--cmd|set x`,
+		`  code   --wait `:               `code|--wait`,
+		`C:\"Program Files"\code --wait`: `C:\Program Files\code|--wait`,
+	} {
+		if got := strings.Join(quotedWords(command), "|"); got != want {
+			t.Errorf("%s: %s, want %s", command, got, want)
 		}
 	}
 }
