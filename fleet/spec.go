@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/clip"
+	"github.com/clewdev/clew/internal/gitaddress"
 )
 
 // A Spec is the request of a submitter. A worker refuses a job that asks for more than its policy
@@ -184,18 +184,8 @@ func (s *Spec) checkRepo() error {
 		refuse(strings.HasPrefix(s.Repo.Ref, "-"), "the ref begins with -"),
 		refuse(strings.HasPrefix(s.Repo.Branch, "-"), "the branch begins with -"),
 		refuse(hasDots(s.Repo.URL), "the URL of the repository has an element . or .."),
-		refuse(hasSecret(s.Repo.URL), "the URL of the repository has a user or a password: others can read it; workers have their own credentials for git"),
+		refuse(gitaddress.HasCredentials(s.Repo.URL), "the URL of the repository has a user or a password: others can read it; workers have their own credentials for git"),
 	)
-}
-
-// hasSecret reports whether a URL has a password, or a user where a token could be one.
-func hasSecret(text string) bool {
-	u, err := url.Parse(text)
-	if err != nil || u.User == nil {
-		return false
-	}
-	_, hasPassword := u.User.Password()
-	return hasPassword || u.Scheme == "http" || u.Scheme == "https"
 }
 
 // hasDots reports whether an element of a path is "." or "..", even percent-encoded: a pattern that

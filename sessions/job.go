@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clewdev/clew/internal/files"
+	"github.com/clewdev/clew/internal/gitaddress"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -285,17 +286,11 @@ func remotesOf(common string) []string {
 // remoteKey returns the host and the path of a URL of git or of its short form for SSH, which are
 // the same for all protocols and users: git.example.com/app. It returns "" for a path.
 func remoteKey(url string) string {
-	host, rest, ok := strings.Cut(url, ":")
-	switch after, isURL := strings.CutPrefix(rest, "//"); {
-	case isURL:
-		host, rest, ok = strings.Cut(after, "/")
-	case len(host) < 2 || strings.ContainsAny(host, `/\`): // the drive of Windows, or a path with a colon
-		return ""
-	}
+	host, rest, _ := gitaddress.Split(url)
 	host = host[strings.LastIndex(host, "@")+1:]
 	host, _, _ = strings.Cut(host, ":") // the port differs between protocols
 	rest = strings.TrimSuffix(strings.Trim(rest, "/"), ".git")
-	if !ok || host == "" || rest == "" {
+	if host == "" || rest == "" {
 		return ""
 	}
 	return strings.ToLower(host) + "/" + rest

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/gitaddress"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 )
@@ -26,37 +26,25 @@ func (o *submitOptions) repository(ctx context.Context) (*fleet.Repo, error) {
 	if o.here {
 		repo.URL = "."
 	}
+	_, _, isRemote := gitaddress.Split(repo.URL)
 	switch {
 	case repo.URL == "" && (repo.Ref != "" || repo.Branch != ""):
 		return nil, clikit.UsageError("--ref and --branch need --repo or --here", "")
 	case repo.URL == "":
 		return nil, nil //nolint:nilnil // the agent works in an empty directory
-	case isURL(repo.URL):
+	case isRemote:
 		return &repo, checkURL(repo.URL)
 	}
 	return &repo, o.localRepository(ctx, &repo)
 }
 
-// isURL reports whether a repository is a URL, or the short form of one for SSH.
-func isURL(repo string) bool {
-	if strings.Contains(repo, "://") {
-		return true
+// checkURL refuses a URL with credentials: everybody who sees the job would see them.
+func checkURL(address string) error {
+	if !gitaddress.HasCredentials(address) {
+		return nil
 	}
-	host, _, ok := strings.Cut(repo, ":")
-	return ok && strings.Contains(host, "@") && !strings.ContainsAny(host, `/\`)
-}
-
-// checkURL refuses a URL with a password: everybody who sees the job would see it.
-func checkURL(text string) error {
-	u, err := url.Parse(text)
-	if err != nil {
-		return nil //nolint:nilerr // the short form for SSH, which has no password
-	}
-	if _, has := u.User.Password(); has {
-		return clikit.UsageError("the URL of --repo has a password, which all who see the job could read",
-			"Leave it out, and let git on the worker know it, by a credential helper or a key.")
-	}
-	return nil
+	return clikit.UsageError("the URL of --repo has a user or a password, which all who see the job could read",
+		"Leave it out, and let git on the worker know it, by a credential helper or a key.")
 }
 
 // localRepository completes the path of a repository of this machine.

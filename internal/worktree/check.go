@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/clewdev/clew/internal/gitaddress"
 )
 
 // maxName is the length of a name, so that its files and branch fit everywhere.
@@ -105,11 +107,8 @@ func checkURL(repo string) (address, path string, err error) {
 	if err != nil {
 		return "", "", errBadRepo // the error of Parse has the URL
 	}
-	_, hasPassword := u.User.Password()
 	switch u.Scheme {
-	case "http", "https", "git":
-		hasPassword = hasPassword || u.User != nil // a token can be the name of the user
-	case "ssh":
+	case "http", "https", "git", "ssh":
 	case "file":
 		if u.Host != "" && u.Host != "localhost" || u.User != nil || !filepath.IsAbs(filepath.FromSlash(u.Path)) {
 			return "", "", errBadRepo
@@ -119,7 +118,7 @@ func checkURL(repo string) (address, path string, err error) {
 	default:
 		return "", "", errBadRepo
 	}
-	if hasPassword {
+	if gitaddress.HasCredentials(repo) {
 		return "", "", errors.New("worktree: the URL of a repository has credentials: remove them, and set up a credential helper of git on this machine")
 	}
 	if u.Host == "" || strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") || strings.HasPrefix(u.Path, "/-") {
