@@ -27,6 +27,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/transcript"
@@ -93,7 +94,7 @@ func New(t *transcript.Transcript, opts *Options) *Document {
 	if m.Chunks == nil {
 		m.Chunks = t.Chunks
 	}
-	prices := usage.DefaultPrices()
+	prices := pricelist.Current()
 	m.agent = t.AgentID
 	costs := turnCosts(t) // before chunks are released
 	doc := &Document{

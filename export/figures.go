@@ -1,6 +1,7 @@
 package export
 
 import (
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -11,7 +12,8 @@ func newCost(calls []usage.Call) *transcript.Spending {
 	if len(calls) == 0 {
 		return nil
 	}
-	t := usage.NewReport(calls, nil).Total
+	prices := pricelist.Current()
+	t := usage.NewReport(calls, &usage.ReportOptions{Prices: &prices}).Total
 	return &transcript.Spending{Calls: t.Calls, Tokens: t.Usage.TotalTokens(), Cost: t.Cost, UnknownCost: t.UnknownCost}
 }
 

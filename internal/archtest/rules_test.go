@@ -59,7 +59,7 @@ var (
 	// sharedPackages are internal, and both the libraries and the program use them: each makes one
 	// decision that must be the same in both.
 	sharedPackages = []string{
-		module + "/internal/clip", module + "/internal/files", module + "/internal/gitaddress", module + "/internal/markdown", module + "/internal/newid", module + "/internal/pause", module + "/internal/port", module + "/internal/render", module + "/internal/rows", module + "/internal/timelimit", module + "/internal/tty", module + "/internal/utcday", module + "/internal/version", module + "/internal/wording",
+		module + "/internal/clip", module + "/internal/files", module + "/internal/gitaddress", module + "/internal/markdown", module + "/internal/newid", module + "/internal/pause", module + "/internal/port", module + "/internal/pricelist", module + "/internal/render", module + "/internal/rows", module + "/internal/timelimit", module + "/internal/tty", module + "/internal/utcday", module + "/internal/version", module + "/internal/wording",
 	}
 
 	// uiTrees are libraries that draw or parse for a terminal.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/input"
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
@@ -340,7 +341,7 @@ type lsList struct {
 func (l *lsList) take(infos []sessions.SessionInfo, figures []sessions.Figures) {
 	l.Here = thisMachine()
 	l.Take(infos)
-	prices := usage.DefaultPrices()
+	prices := pricelist.Current()
 	for i, e := range l.Order {
 		e.Described, e.Read = view.Named(infos[i]), true
 		if len(figures) > 0 && figures[i].Err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/keymap"
+	"github.com/clewdev/clew/internal/pricelist"
 )
 
 // settingsName is the name of settings files.
@@ -149,6 +150,9 @@ func (s *settings) prepare(cmd *cobra.Command, _ []string) error {
 		if err := applySettings(cmd, c); err != nil {
 			return err
 		}
+		if err := applyPrices(cmd, c); err != nil {
+			return err
+		}
 		return s.readArchive(cmd)
 	case len(c.Problems) == 0 && policy == useIfValid:
 		clikit.PrintError(s.streams.Err, applySettings(cmd, c))
@@ -235,6 +239,25 @@ func applySettings(cmd *cobra.Command, c *config.Config) error {
 		}
 	}
 	return nil
+}
+
+// costVerbs are the commands without --prices that show costs which they compute.
+var costVerbs = []string{"", "chat", "export", "ls", "mcp", "run", "search", "serve", "show", "tail", "view"}
+
+// applyPrices makes the commands with costs compute them with the prices of the settings.
+func applyPrices(cmd *cobra.Command, c *config.Config) error {
+	value, ok := c.Values["prices"]
+	if !ok || !slices.Contains(costVerbs, verbOf(cmd)) {
+		return nil
+	}
+	prices, err := readPrices(cmd.Context(), value.Texts[0])
+	if f, ok := errors.AsType[*clikit.Failure](err); ok {
+		f.Command = cmd.CommandPath()
+	}
+	if err == nil {
+		pricelist.Use(prices)
+	}
+	return err
 }
 
 func applyToFlag(cmd *cobra.Command, value config.Value) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
@@ -124,13 +125,20 @@ type figures struct {
 	isPart         bool   // of a session; tokens and cost are those of the whole session
 }
 
+// totalOf returns what the calls of a transcript took.
+func totalOf(t *transcript.Transcript) usage.Totals {
+	prices := pricelist.Current()
+	return usage.NewReport(t.Calls(), &usage.ReportOptions{Prices: &prices}).Total
+}
+
 // figuresOf returns the figures of a session. A transcript that was exported has its totals in the
 // document.
 func figuresOf(t *transcript.Transcript, totals *usage.Totals) figures {
 	f := figures{took: worked(t), span: spanOf(t.Chunks)}
 	f.turns, f.isPart = turnsOf(t.Chunks)
 	if totals == nil {
-		totals = &usage.NewReport(t.Calls(), nil).Total
+		sum := totalOf(t)
+		totals = &sum
 	}
 	sum := totals.Usage
 	f.in = sum.InputTokens + sum.CacheReadTokens + sum.CacheCreationTokens
@@ -301,7 +309,7 @@ func (c *contextPrinter) turns(t *transcript.Transcript) {
 	before := map[transcript.ContextClass]int{}
 	for _, turn := range turns {
 		full := c.at(turn.Chunks)
-		cost := usage.Cost(turn.Calls, usage.DefaultPrices())
+		cost := usage.Cost(turn.Calls, pricelist.Current())
 		tokens, percent, grew := "-", "-", ""
 		if full != nil {
 			tokens, grew = wording.Rounded(full.Tokens), growth(before, full.By)
@@ -424,7 +432,7 @@ func (c *contextPrinter) tools(chunks []transcript.Chunk) {
 	if len(calls) == 0 {
 		return
 	}
-	prices := usage.DefaultPrices()
+	prices := pricelist.Current()
 	c.heading("Tools")
 	tools := c.usesTable("TOOL")
 	for _, row := range stats.CountTools(calls, prices, false).Rows {
@@ -455,7 +463,7 @@ func (c *contextPrinter) agents(t *transcript.Transcript) {
 		if a.Transcript == nil || a.Kind() != transcript.AgentWork {
 			continue
 		}
-		total := usage.NewReport(a.Transcript.Calls(), nil).Total
+		total := totalOf(a.Transcript)
 		rows.AddClean(view.ShortID(a.ID), fmt.Sprint(render.ToolCalls(a.Transcript)), wording.Rounded(total.Usage.TotalTokens()),
 			cmp.Or(wording.CostOf(&total).Note(), "-"), tty.Line(cmp.Or(a.Description(), a.Type())))
 		rows.Style(tty.Dim, tty.Plain, tty.Plain, tty.Cost, tty.Plain)

@@ -147,7 +147,7 @@ func (o *statsOptions) run(ctx context.Context, _ []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	prices, err := o.readPrices(ctx)
+	prices, err := readPrices(ctx, o.prices)
 	if err != nil {
 		return err
 	}

@@ -467,13 +467,13 @@ func startsFormula(cell string) bool {
 // maxPrices is the maximum size of a price file.
 const maxPrices = 4 << 20
 
-// readPrices returns the built-in prices and the prices in the user's file.
-func (o *statsOptions) readPrices(ctx context.Context) (usage.Prices, error) {
+// readPrices returns the built-in prices and the prices in a file of the user, or "" for none.
+func readPrices(ctx context.Context, file string) (usage.Prices, error) {
 	prices := usage.DefaultPrices()
-	if o.prices == "" {
+	if file == "" {
 		return prices, nil
 	}
-	data, err := clikit.Await(ctx, func() ([]byte, error) { return clikit.ReadAtMost(o.prices, maxPrices) })
+	data, err := clikit.Await(ctx, func() ([]byte, error) { return clikit.ReadAtMost(file, maxPrices) })
 	if ctx.Err() != nil {
 		return prices, clikit.Stopped()
 	}
@@ -485,7 +485,7 @@ func (o *statsOptions) readPrices(ctx context.Context) (usage.Prices, error) {
 		text := strings.TrimPrefix(clikit.Cause(err).Error(), "usage: ")
 		return prices, &clikit.Failure{
 			Code: clikit.ExitInput,
-			Err:  fmt.Errorf("cannot use %s: %s", clikit.Printable(o.prices), clikit.Printable(text)),
+			Err:  fmt.Errorf("cannot use %s: %s", clikit.Printable(file), clikit.Printable(text)),
 			Hint: `Run "clew stats --help" to see the format of the file.`,
 		}
 	}

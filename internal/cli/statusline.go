@@ -204,7 +204,7 @@ func (o *statuslineOptions) compute(ctx context.Context) error {
 	runtime.GOMAXPROCS(1)
 	ctx, cancel := context.WithTimeout(ctx, statusline.RefreshTimeout)
 	defer cancel()
-	prices, err := (&statsOptions{prices: o.prices}).readPrices(ctx)
+	prices, err := readPrices(ctx, o.prices)
 	if err != nil {
 		return err
 	}

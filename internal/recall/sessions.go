@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
@@ -190,6 +191,6 @@ func figuresText(f *sessions.Figures) string {
 	if f.Err != nil {
 		return "-"
 	}
-	cost := wording.CostOfCalls(usage.Cost(f.Calls, usage.DefaultPrices()))
+	cost := wording.CostOfCalls(usage.Cost(f.Calls, pricelist.Current()))
 	return fmt.Sprintf("%s, %s changed, %s", wording.Count(f.Turns, "turn"), wording.Count(f.FilesChanged, "file"), cost.Cents())
 }

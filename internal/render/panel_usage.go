@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
@@ -207,7 +208,8 @@ func promptOf(l *rows.List, at int) *rows.Row {
 
 // UsagePanel returns the tokens and costs of a session by model, and then what each turn took.
 func (o Options) UsagePanel(t *transcript.Transcript, l *rows.List) []PanelLine {
-	report := usage.NewReport(t.Calls(), &usage.ReportOptions{By: []usage.Dimension{usage.ByModel}})
+	prices := pricelist.Current()
+	report := usage.NewReport(t.Calls(), &usage.ReportOptions{By: []usage.Dimension{usage.ByModel}, Prices: &prices})
 	if report.Total.Calls == 0 {
 		return o.remark("the transcript does not say what was used")
 	}
@@ -256,7 +258,7 @@ func UsageRemarks(t *transcript.Transcript, report *usage.Report) (remarks []str
 		remarks = append(remarks, Percent(u.CacheReadTokens, in)+" of the input was read from the cache")
 	}
 	if len(t.CostStates) > 0 {
-		r := usage.Reconcile(t.Calls(), t.CostStates, usage.DefaultPrices())
+		r := usage.Reconcile(t.Calls(), t.CostStates, pricelist.Current())
 		remarks = append(remarks, "the agent's own account: "+wording.Money(r.Agent))
 	}
 	return remarks
@@ -267,7 +269,7 @@ func (o Options) TurnCosts(t *transcript.Transcript, l *rows.List) []PanelEntry 
 	entries := []PanelEntry{heading("Turns")}
 	turns, others := t.Turns()
 	prompts := promptRows(l)
-	prices := usage.DefaultPrices()
+	prices := pricelist.Current()
 	add := func(e PanelEntry, calls []usage.Call) {
 		costs, tokens := usage.Cost(calls, prices), 0
 		for i := range calls {

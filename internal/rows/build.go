@@ -3,9 +3,9 @@ package rows
 import (
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 )
@@ -378,9 +378,6 @@ func sumWork(agents []*transcript.Agent, of func(*transcript.Agent) *Work) *Work
 	return sum
 }
 
-// defaultPrices are the prices that the costs of subagents are made of.
-var defaultPrices = sync.OnceValue(usage.DefaultPrices)
-
 // Facts are the figures of a session.
 type Facts struct {
 	Prompts, Calls, Failed, Agents int
@@ -405,7 +402,7 @@ func FactsOf(l *List, t *transcript.Transcript) *Facts {
 	}
 	turns, _ := t.Turns()
 	for i := range turns {
-		f.Turns[turns[i].Number] = usage.Cost(turns[i].Calls, defaultPrices())
+		f.Turns[turns[i].Number] = usage.Cost(turns[i].Calls, pricelist.Current())
 	}
 	return f
 }
@@ -414,7 +411,7 @@ func FactsOf(l *List, t *transcript.Transcript) *Facts {
 // the number of items.
 func WorkOf(t *transcript.Transcript) *Work {
 	calls := t.Calls()
-	costs := usage.Cost(calls, defaultPrices())
+	costs := usage.Cost(calls, pricelist.Current())
 	w := &Work{Cost: costs.Total, UnknownCost: len(costs.Unknown) > 0}
 	for i := range calls {
 		w.Tokens += calls[i].Usage.TotalTokens()

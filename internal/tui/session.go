@@ -13,6 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/pause"
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
@@ -278,7 +279,7 @@ func (s *sessionScreen) count(after time.Duration) tea.Cmd {
 		if pause.For(s.ctx, after) != nil {
 			return nil
 		}
-		costs := usage.Cost(snapshot.Transcript.Calls(), usage.DefaultPrices())
+		costs := usage.Cost(snapshot.Transcript.Calls(), pricelist.Current())
 		return sessionFacts{
 			revision: snapshot.Revision, cost: wording.CostOfCalls(costs),
 			context: contextFill(snapshot.Transcript.Chunks),

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/clewdev/clew/internal/fuzzy"
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
@@ -95,7 +96,7 @@ func DescribeAll(infos []sessions.SessionInfo) []Described {
 
 // CountAll counts the figures of sessions at list prices.
 func CountAll(infos []sessions.SessionInfo, figures []sessions.Figures) []*Figures {
-	all, prices := make([]*Figures, len(figures)), usage.DefaultPrices()
+	all, prices := make([]*Figures, len(figures)), pricelist.Current()
 	for i := range figures {
 		all[i] = Count(&infos[i], &figures[i], prices)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/clip"
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/wording"
@@ -136,7 +137,8 @@ func (s *Server) branches(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) sessionUsage(w http.ResponseWriter, r *http.Request) error {
 	return s.panel(w, r, func(m *markup, v *reading) error {
 		t := v.Snapshot.Transcript
-		report := usage.NewReport(t.Calls(), &usage.ReportOptions{By: []usage.Dimension{usage.ByModel}})
+		prices := pricelist.Current()
+		report := usage.NewReport(t.Calls(), &usage.ReportOptions{By: []usage.Dimension{usage.ByModel}, Prices: &prices})
 		if report.Total.Calls == 0 {
 			m.element("p", "missing", "The transcript does not say what was used.")
 			return nil

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -72,7 +73,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var m markup
-	prices := usage.DefaultPrices()
+	prices := pricelist.Current()
 	if q.tools {
 		writeTools(&m, stats.ScanTools(scan, q.since, q.until, prices, false))
 	} else {
