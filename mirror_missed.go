@@ -6,12 +6,12 @@ import (
 	"hash/maphash"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -89,30 +89,21 @@ func (r *recent) mirrored(lines []string, hashes []uint64) []bool {
 // lastLines returns the lines at the end of a file. The first one may be cut off. A last line
 // without an end is left out.
 func lastLines(file string) ([]string, error) {
-	f, size, err := openRegular(file)
+	f, err := files.OpenRegular(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.NewSectionReader(f, max(0, size-missedBytes), missedBytes))
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-missedBytes), missedBytes))
 	if err != nil {
 		return nil, err
 	}
 	lines := strings.Split(string(text), "\n")
 	return lines[:len(lines)-1], nil
-}
-
-// openRegular opens a regular file. It refuses others: opening a pipe would block.
-func openRegular(path string) (f *os.File, size int64, err error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, 0, fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err = os.Open(path)
-	return f, info.Size(), err
 }
 
 // missedSidecar returns an entry for the sidecar of a transcript, if that changed since the agent
@@ -122,12 +113,7 @@ func (r *recent) missedSidecar(file string) []wire.JSON {
 	if !ok {
 		return nil
 	}
-	f, _, err := openRegular(strings.TrimSuffix(file, ".jsonl") + ".meta.json")
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, missedBytes))
+	text, err := files.ReadSmall(strings.TrimSuffix(file, ".jsonl")+".meta.json", missedBytes)
 	if err != nil {
 		return nil
 	}

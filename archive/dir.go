@@ -77,7 +77,7 @@ func OpenDir(path string) (*Dir, error) {
 func OpenExistingDir(path string) (*Dir, error) { return openDir(path) }
 
 func openDir(path string) (*Dir, error) {
-	text, err := readLimited(filepath.Join(path, dirMark), 1<<10)
+	text, err := files.ReadSmall(filepath.Join(path, dirMark), 1<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no archive in %s: %w", path, ErrNotFound)
 	}
@@ -128,7 +128,7 @@ func (d *Dir) Get(ctx context.Context, name string) ([]byte, error) {
 	if err := errors.Join(CheckBlob(name), ctx.Err()); err != nil {
 		return nil, err
 	}
-	data, err := readLimited(d.blobPath(name), maxBlob)
+	data, err := files.ReadSmall(d.blobPath(name), maxBlob)
 	return data, targetError("blob "+name, err)
 }
 
@@ -148,7 +148,7 @@ func (d *Dir) Manifest(ctx context.Context, key Key) (Manifest, error) {
 	if err := errors.Join(key.Check(), ctx.Err()); err != nil {
 		return Manifest{}, err
 	}
-	data, err := readLimited(d.manifestPath(key), maxManifest)
+	data, err := files.ReadSmall(d.manifestPath(key), maxManifest)
 	if err != nil {
 		return Manifest{}, targetError("manifest of "+key.String(), err)
 	}
@@ -306,27 +306,4 @@ func mkdirAll(dir string) error {
 		return err
 	}
 	return files.SyncDir(filepath.Dir(dir))
-}
-
-// readLimited reads a regular file of at most so many bytes.
-func readLimited(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	case info.Size() > most:
-		return nil, fmt.Errorf("%s has %d bytes, more than %d", path, info.Size(), most)
-	}
-	data := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, data); err != nil {
-		return nil, err
-	}
-	return data, nil
 }

@@ -112,7 +112,7 @@ const (
 
 func (u *unpacking) readIndex() {
 	u.index = unpackIndex{}
-	data, err := readLimited(filepath.Join(u.dir, indexName), maxIndex)
+	data, err := files.ReadSmall(filepath.Join(u.dir, indexName), maxIndex)
 	if err != nil || json.Unmarshal(data, &u.index) != nil || u.index == nil {
 		u.index = unpackIndex{} // everything is unpacked again
 	}

@@ -101,7 +101,7 @@ func (f *Folder) readMark(key wire.SessionKey) (doneMark, bool) {
 		return mark, false
 	}
 	defer root.Close() //nolint:errcheck // it was only read
-	text, err := readSmall(root, filepath.Join(key.SessionID, markName), maxMarkBytes)
+	text, err := files.ReadSmallIn(root, filepath.Join(key.SessionID, markName), maxMarkBytes)
 	if err != nil || json.Unmarshal(text, &mark) != nil {
 		return doneMark{}, false
 	}

@@ -60,6 +60,20 @@ func writeUntilFull(t *testing.T, dir string) {
 	mustAppend(t, s, keyA, `{"uuid":"3"}`)
 }
 
+// A named pipe among the records of running agents is skipped.
+func TestRunningRefusesPipes(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	write(t, root, "sessions/x", "")
+	if err := syscall.Mkfifo(filepath.Join(root, "sessions", "7.json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := sessions.Running(t.Context(), root)
+	if len(got) != 0 || err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
 // Opening a pipe would block until another process opens its other end.
 func TestFolderRefusesPipes(t *testing.T) {
 	t.Parallel()

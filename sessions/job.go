@@ -154,7 +154,7 @@ func (f *Folder) job(project string) Job {
 
 // readJobRecord reads the record of a job.
 func readJobRecord(root *os.Root, name string) (job Job, ok bool) {
-	text, err := readSmall(root, name, maxJobBytes)
+	text, err := files.ReadSmallIn(root, name, maxJobBytes)
 	if err != nil || json.Unmarshal(text, &job) != nil || !job.valid() {
 		return Job{}, false
 	}
@@ -162,18 +162,6 @@ func readJobRecord(root *os.Root, name string) (job Job, ok bool) {
 		job.Directory = remoteKey(job.Repository)
 	}
 	return job, true
-}
-
-// readSmall reads a regular file of at most some bytes.
-func readSmall(root *os.Root, name string, most int64) ([]byte, error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, fmt.Errorf("%s is not a small file", name)
-	}
-	return root.ReadFile(name)
 }
 
 // jobs returns the jobs of projects, by the name of the project.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 // A RunningSession is a session that an agent has open on this machine, as the agent describes it in
@@ -129,20 +130,9 @@ type processFile struct {
 const maxProcessFile = 64 << 10
 
 func readProcessFile(path string) (*processFile, error) {
-	file, err := os.Open(path)
+	data, err := files.ReadSmall(path, maxProcessFile)
 	if err != nil {
 		return nil, err
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, cmp.Or(err, errors.New("it is not a regular file"))
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxProcessFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxProcessFile {
-		return nil, fmt.Errorf("it has more than %d bytes", maxProcessFile)
 	}
 	f := new(processFile)
 	if err := json.Unmarshal(data, f); err != nil {

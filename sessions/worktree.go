@@ -1,11 +1,12 @@
 package sessions
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 // Limits for reading the files of a git repository.
@@ -138,18 +139,10 @@ func from(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// gitFile returns the trimmed content of a file with fewer than some bytes, or "" if it can't be read.
+// gitFile returns the trimmed content of a file of at most some bytes, or "" if it can't be read.
 func gitFile(name string, most int64) string {
-	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	file, err := os.Open(name)
+	content, err := files.ReadSmall(name, most)
 	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, most))
-	if err != nil || int64(len(content)) == most {
 		return ""
 	}
 	return strings.TrimSpace(string(content))

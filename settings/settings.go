@@ -24,7 +24,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,6 +31,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -273,7 +273,7 @@ const maxBytes = 16 << 20
 // readFile returns a file, or none if it does not exist.
 func readFile(origin Origin) []File {
 	f := File{Origin: origin}
-	text, err := readRegular(origin.Path)
+	text, err := files.ReadSmall(origin.Path, maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -286,25 +286,6 @@ func readFile(origin Origin) []File {
 	}
 	f.Settings = wire.JSON(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	return []File{f}
-}
-
-// readRegular reads a file. It opens nothing that could block.
-func readRegular(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("not a regular file")
-	case info.Size() > maxBytes:
-		return nil, fmt.Errorf("larger than %d bytes", maxBytes)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	return io.ReadAll(io.LimitReader(file, maxBytes))
 }
 
 // decode reads a JSON object. Numbers keep their text. Errors quote nothing: settings may contain secrets.

@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
@@ -181,9 +178,6 @@ func (w Workspace) diff(req *permission.Request, path string) (*transcript.FileD
 // maxEdited is the size of the largest file that a question compares.
 const maxEdited = 4 << 20
 
-// ErrNotRegular is the error of [ReadText] for anything but a regular file.
-var ErrNotRegular = errors.New("it is not a regular file")
-
 var (
 	errTooLarge = errors.New("it is larger than 4 MiB")
 	errBinary   = errors.New("it is not a text")
@@ -192,30 +186,14 @@ var (
 // ReadText returns the content of a text file. It does not block on anything but a regular file,
 // even if that takes the place of one in between.
 func ReadText(path string) (string, error) {
-	flag := os.O_RDONLY
-	if runtime.GOOS != "windows" {
-		flag |= syscall.O_NONBLOCK // opening a named pipe would wait for a writer
-	}
-	f, err := os.OpenFile(path, flag, 0)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	info, err := f.Stat()
+	data, err := files.ReadSmall(path, maxEdited)
 	switch {
+	case errors.Is(err, files.ErrTooLarge):
+		return "", errTooLarge
+	case errors.Is(err, files.ErrNotRegular):
+		return "", files.ErrNotRegular
 	case err != nil:
 		return "", err
-	case !info.Mode().IsRegular():
-		return "", ErrNotRegular
-	case info.Size() > maxEdited:
-		return "", errTooLarge
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxEdited+1))
-	switch {
-	case err != nil:
-		return "", err
-	case len(data) > maxEdited:
-		return "", errTooLarge
 	case bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data):
 		return "", errBinary
 	}

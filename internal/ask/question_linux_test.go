@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 // A named pipe in place of a file does not make a question wait.
@@ -14,13 +16,13 @@ func TestReadTextOfAPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadText(path); !errors.Is(err, ErrNotRegular) {
+	if _, err := ReadText(path); !errors.Is(err, files.ErrNotRegular) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := ReadText("/dev/null"); !errors.Is(err, ErrNotRegular) {
+	if _, err := ReadText("/dev/null"); !errors.Is(err, files.ErrNotRegular) {
 		t.Errorf("a device: error %v", err)
 	}
-	if _, err := ReadText(t.TempDir()); !errors.Is(err, ErrNotRegular) {
+	if _, err := ReadText(t.TempDir()); !errors.Is(err, files.ErrNotRegular) {
 		t.Errorf("a directory: error %v", err)
 	}
 }

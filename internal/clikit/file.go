@@ -117,14 +117,7 @@ func StateFile(name string) (string, error) {
 
 // ReadJSON decodes a regular file.
 func ReadJSON(path string, v any, limit int64) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return errors.New("it is not a regular file, or too long")
-	}
-	data, err := os.ReadFile(path)
+	data, err := files.ReadSmall(path, limit)
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,14 @@ package statusline
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
-// maxHead is the number of bytes read from a git file.
+// maxHead is the size of the largest git file that is read.
 const maxHead = 4096
 
 // Branch returns the branch that is checked out in the repository of a directory, or the first
@@ -34,7 +35,7 @@ func Branch(dir string) string {
 
 // linkedDir returns the directory that a .git file names, as in a working tree or submodule.
 func linkedDir(path string) string {
-	dir, ok := bytes.CutPrefix(readSmall(path), []byte("gitdir:"))
+	dir, ok := bytes.CutPrefix(content(path), []byte("gitdir:"))
 	if !ok {
 		return ""
 	}
@@ -50,7 +51,7 @@ func headOf(dir string) string {
 	if dir == "" {
 		return ""
 	}
-	head := strings.TrimSpace(string(readSmall(filepath.Join(dir, "HEAD"))))
+	head := strings.TrimSpace(string(content(filepath.Join(dir, "HEAD"))))
 	if ref, ok := strings.CutPrefix(head, "ref:"); ok {
 		ref = strings.TrimPrefix(strings.TrimSpace(ref), "refs/")
 		if ref == "heads/.invalid" { // of a repository that keeps its refs in another form
@@ -65,20 +66,8 @@ func headOf(dir string) string {
 	return head[:7]
 }
 
-// readSmall returns the start of a regular file, or nil. Opening a pipe would block.
-func readSmall(path string) []byte {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxHead))
-	if err != nil {
-		return nil
-	}
+// content returns the content of a file of git, or nil.
+func content(path string) []byte {
+	data, _ := files.ReadSmall(path, maxHead)
 	return data
 }

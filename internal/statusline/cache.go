@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -260,17 +259,9 @@ func minTime(a, b time.Time) time.Time {
 
 // readJSON reads a file of limited size.
 func readJSON(path string, v any, most int64) error {
-	file, err := os.Open(path)
+	data, err := files.ReadSmall(path, most)
 	if err != nil {
 		return err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err != nil {
-		return err
-	}
-	if int64(len(data)) > most {
-		return fmt.Errorf("%s is too large", path)
 	}
 	return json.Unmarshal(data, v)
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 // A Source holds the locations of the agent's settings.
@@ -22,12 +24,15 @@ type Source struct {
 	Credentials func(ctx context.Context) []byte
 }
 
+// maxSettings is more than a file of settings has.
+const maxSettings = 64 << 20
+
 // CopySettings copies the settings that the agent needs. It leaves out refresh tokens: each can be
 // used only once, so using one here would invalidate it for the user's other agents. It also leaves
 // out plugins, which are in the directory itself. Files that are missing, not regular or not
 // readable are skipped, and so are credentials and settings that are not JSON objects.
 func (f *Folder) CopySettings(ctx context.Context, from Source) error {
-	files := []struct {
+	kept := []struct {
 		dir, name string
 		change    func(map[string]any)
 	}{
@@ -37,11 +42,11 @@ func (f *Folder) CopySettings(ctx context.Context, from Source) error {
 		{from.Dir, "settings.json", removePlugins},
 		{from.Dir, "cowork_settings.json", removePlugins},
 	}
-	for _, file := range files {
-		content := readRegular(filepath.Join(file.dir, file.name))
+	for _, file := range kept {
+		content, _ := files.ReadSmall(filepath.Join(file.dir, file.name), maxSettings) // nil with an error
 		if file.name == ".credentials.json" && from.Credentials != nil {
-			if kept := from.Credentials(ctx); len(kept) > 0 {
-				content = kept
+			if current := from.Credentials(ctx); len(current) > 0 {
+				content = current
 			}
 		}
 		if file.change != nil {
@@ -65,20 +70,6 @@ func (f *Folder) WriteFlagSettings(content []byte) (path string, err error) {
 		return "", fmt.Errorf("tempconfig: %w", err)
 	}
 	return path, nil
-}
-
-// readRegular returns the content of a regular file, or nil if there is none that can be read. It
-// does not open a pipe, which would block.
-func readRegular(path string) []byte {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	return content
 }
 
 // changed returns a JSON object after a change, or nil if the text is not an object.

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 const (
@@ -111,31 +113,13 @@ func checkHash(text string) (string, error) {
 
 // readSmall returns the text of a small file without white space at its ends.
 func readSmall(root *os.Root, name string) (string, error) {
-	file, err := openRegular(root, name)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxRefFile))
+	data, err := files.ReadSmallIn(root, name, maxRefFile)
 	return strings.TrimSpace(string(data)), err
-}
-
-// openRegular opens a file of the agent. It does not leave the directory, and opens no pipe, which
-// would block.
-func openRegular(root *os.Root, name string) (*os.File, error) {
-	info, err := root.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", name)
-	}
-	return root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 }
 
 // readPacked looks a ref up in the file that has many of them.
 func readPacked(root *os.Root, ref string) (string, error) {
-	file, err := openRegular(root, ".git/packed-refs")
+	file, err := files.OpenRegularIn(root, ".git/packed-refs")
 	if err != nil {
 		return "", err
 	}

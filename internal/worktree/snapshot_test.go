@@ -154,6 +154,10 @@ func TestSnapshotOfDamagedRepository(t *testing.T) {
 		"borrowed objects of the user": func(t *testing.T, dir string) {
 			write(t, dir, map[string]string{"HEAD": outside, "objects/info/alternates": filepath.Join(private, ".git", "objects") + "\n"})
 		},
+		"objects of the user after many empty lines": func(t *testing.T, dir string) {
+			alternates := strings.Repeat("\n", 2*maxRefFile) + filepath.Join(private, ".git", "objects") + "\n"
+			write(t, dir, map[string]string{"HEAD": outside, "objects/info/alternates": alternates})
+		},
 		"a link with an odd name": func(t *testing.T, dir string) {
 			write(t, dir, map[string]string{"HEAD": outside})
 			replace(t, filepath.Join(dir, "objects", "\x1b[31m\n"), "nowhere")

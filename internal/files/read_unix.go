@@ -1,8 +1,8 @@
 //go:build unix
 
-package worktree
+package files
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
 // nonblock keeps the opening of a file from blocking if a pipe took its place.
-const nonblock = unix.O_NONBLOCK
+const nonblock = syscall.O_NONBLOCK

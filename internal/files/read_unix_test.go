@@ -1,0 +1,32 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestReadPipe reads a named pipe without a writer, which a program that opens it waits for.
+func TestReadPipe(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if _, err := ReadSmall(path, 10); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("a pipe: %v", err)
+	}
+	if _, err := readSmall(swapped{}, path, 10); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("a pipe that took the place of a file: %v", err)
+	}
+}
+
+// A swapped tree had another file when it was asked.
+type swapped struct{ system }
+
+func (swapped) Stat(string) (fs.FileInfo, error) { return os.Stat(os.Args[0]) }
