@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/clewdev/clew/internal/sessionfile"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/version"
 	"github.com/clewdev/clew/redact"
 )
@@ -104,7 +104,7 @@ func checkSession(o *Options) error {
 		return badOption("Session.Continue", "can't be combined with Session.Resume")
 	case o.Session.Fork && !resumes:
 		return badOption("Session.Fork", "needs Session.Resume or Session.Continue")
-	case o.Session.ID != "" && !sessionfile.IsUUID(o.Session.ID):
+	case o.Session.ID != "" && !newid.IsUUID(o.Session.ID):
 		return badOption("Session.ID", "%q is not a UUID", o.Session.ID)
 	case o.Session.ID != "" && resumes && !o.Session.Fork:
 		return badOption("Session.ID", "with Session.Resume or Session.Continue it needs Session.Fork")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/control"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/internal/tempconfig"
 	"github.com/clewdev/clew/wire"
@@ -87,7 +88,7 @@ func (o *Options) checkStore() error {
 		return badOption("Store.Store", "can't be combined with Session.Ephemeral")
 	case o.EnableFileCheckpointing:
 		return badOption("Store.Store", "can't be combined with EnableFileCheckpointing: a store does not keep the files")
-	case o.Session.Resume != "" && !sessionfile.IsUUID(o.Session.Resume):
+	case o.Session.Resume != "" && !newid.IsUUID(o.Session.Resume):
 		return badOption("Session.Resume", "with Store.Store it must be the ID of a session, not %q", o.Session.Resume)
 	case (o.Session.Resume != "" || o.Session.Continue) && !o.onThisMachine():
 		return badOption("Store.Store", "can't resume with this Transport: the agent may not see the directories of this machine")
@@ -249,7 +250,7 @@ func (r *restorer) restoreNewest(ctx context.Context) (id string, err error) {
 		return cmp.Or(times[b].Compare(times[a]), cmp.Compare(a, b))
 	})
 	for _, id := range newestFirst {
-		if !sessionfile.IsUUID(id) {
+		if !newid.IsUUID(id) {
 			r.log.Warn("the ID of a session in the store is not a UUID", "id", id)
 			continue
 		}

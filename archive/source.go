@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/sessionfile"
 )
 
@@ -124,7 +125,7 @@ func (w *liveWalk) findTodos() {
 	w.todos = map[string][]fs.DirEntry{}
 	for _, entry := range w.read(filepath.Join(w.root, todoFolder)) {
 		id := entry.Name()[:min(36, len(entry.Name()))]
-		if sessionfile.IsUUID(id) && entry.Type().IsRegular() && strings.HasSuffix(entry.Name(), ".json") {
+		if newid.IsUUID(id) && entry.Type().IsRegular() && strings.HasSuffix(entry.Name(), ".json") {
 			w.todos[id] = append(w.todos[id], entry)
 		}
 	}
@@ -139,10 +140,10 @@ func (w *liveWalk) project(dir, project string) {
 		id, isTranscript := strings.CutSuffix(name, ".jsonl")
 		rel := path.Join(sessionfile.Folder, project, name)
 		switch {
-		case entry.IsDir() && sessionfile.IsUUID(name):
+		case entry.IsDir() && newid.IsUUID(name):
 			w.below(filepath.Join(dir, name), rel, w.session(project, name))
 		case !entry.Type().IsRegular() || !isTranscript:
-		case sessionfile.IsUUID(id):
+		case newid.IsUUID(id):
 			w.add(w.session(project, id), rel, entry)
 		case isAgentBeside(name):
 			if id, err := sessionOf(filepath.Join(dir, name)); err != nil {
@@ -243,7 +244,7 @@ func sessionOf(file string) (string, error) {
 			}
 		}
 		switch {
-		case sessionfile.IsUUID(entry.SessionID):
+		case newid.IsUUID(entry.SessionID):
 			return entry.SessionID, nil
 		case err == nil:
 		case empty && len(line) == 0:

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/clewdev/clew/internal/sessionfile"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -78,7 +78,7 @@ func (k Key) Check() error {
 	if k.Project == "" && k.Session == "" {
 		return nil
 	}
-	if err := (wire.SessionKey{Project: k.Project, SessionID: k.Session}).Check(); err != nil || !sessionfile.IsUUID(k.Session) {
+	if err := (wire.SessionKey{Project: k.Project, SessionID: k.Session}).Check(); err != nil || !newid.IsUUID(k.Session) {
 		return fmt.Errorf("archive: %q is not the key of a session", k.String())
 	}
 	return nil

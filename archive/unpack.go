@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/files"
-	"github.com/clewdev/clew/internal/sessionfile"
+	"github.com/clewdev/clew/internal/newid"
 )
 
 // UnpackOptions select the sessions to unpack. Nil and the zero value mean all sessions.
@@ -144,7 +144,7 @@ func mainFiles(roots []string) map[string]liveFile {
 			entries, _ := os.ReadDir(filepath.Join(root, "projects", project.Name()))
 			for _, entry := range entries {
 				id, ok := strings.CutSuffix(entry.Name(), ".jsonl")
-				if !ok || !sessionfile.IsUUID(id) || !entry.Type().IsRegular() {
+				if !ok || !newid.IsUUID(id) || !entry.Type().IsRegular() {
 					continue
 				}
 				id = strings.ToLower(id)

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/clewdev/clew/internal/sessionfile"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -98,7 +98,7 @@ func (w *fileWalk) project(dir string, like File) error {
 		f := like
 		f.SessionID = strings.TrimSuffix(name, transcriptExtension)
 		switch agent, isAgent := strings.CutPrefix(f.SessionID, agentPrefix); {
-		case entry.IsDir() && sessionfile.IsUUID(name):
+		case entry.IsDir() && newid.IsUUID(name):
 			if err := w.session(filepath.Join(dir, name), f); err != nil {
 				return err
 			}
@@ -318,7 +318,7 @@ func (f *sessionFiles) teammates(ctx context.Context, wanted map[string]bool) ([
 		return nil, nil
 	}
 	return f.others(ctx, func(name string) (agent *transcript.Agent, fits func(*head) bool) {
-		if !sessionfile.IsUUID(strings.TrimSuffix(name, transcriptExtension)) {
+		if !newid.IsUUID(strings.TrimSuffix(name, transcriptExtension)) {
 			return nil, nil
 		}
 		agent = new(transcript.Agent)

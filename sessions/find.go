@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -44,7 +45,7 @@ func (e *notFoundError) Unwrap() error { return ErrNotFound }
 
 // checkID returns an error unless id has the form of a session ID.
 func checkID(id string) error {
-	if !sessionfile.IsUUID(id) {
+	if !newid.IsUUID(id) {
 		return fmt.Errorf("sessions: invalid session ID %q: not a UUID", id)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -219,7 +220,7 @@ func eachSession(root *projectRoot, project string, visit func(id string, info f
 		for _, entry := range entries {
 			id, ok := strings.CutSuffix(entry.Name(), transcriptExtension)
 			key := wire.SessionKey{Project: project, SessionID: id}
-			if !ok || !sessionfile.IsUUID(id) && key.Check() != nil {
+			if !ok || !newid.IsUUID(id) && key.Check() != nil {
 				continue
 			}
 			if info := listedFile(root, key, entry); info != nil && !visit(key.SessionID, info) {

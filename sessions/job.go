@@ -20,6 +20,7 @@ import (
 
 	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/gitaddress"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -74,7 +75,7 @@ const (
 // working directory of an attempt, as package fleet/agents names it.
 func RecordJob(transcript string, job Job) error {
 	dir, ok := strings.CutSuffix(transcript, transcriptExtension)
-	if !ok || !sessionfile.IsUUID(filepath.Base(dir)) {
+	if !ok || !newid.IsUUID(filepath.Base(dir)) {
 		return fmt.Errorf("sessions: %q is not the path of a transcript", transcript)
 	}
 	text, err := json.Marshal(job)
@@ -142,7 +143,7 @@ func (f *Folder) job(project string) Job {
 	entries, _ := fs.ReadDir(root.FS(), ".")
 	for _, entry := range entries {
 		name := entry.Name()
-		if !entry.IsDir() || !strings.HasPrefix(name, session) || !sessionfile.IsUUID(name) {
+		if !entry.IsDir() || !strings.HasPrefix(name, session) || !newid.IsUUID(name) {
 			continue
 		}
 		if job, ok := readJobRecord(root, path.Join(name, jobName)); ok {

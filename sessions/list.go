@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/clewdev/clew/internal/sessionfile"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -283,7 +283,7 @@ func inParallel(n int, do func(i int)) {
 func (l *summarySource) project(ctx context.Context, name string) ([]foundSession, error) {
 	var found []foundSession
 	add := func(id string, at time.Time, size int64) {
-		if sessionfile.IsUUID(id) {
+		if newid.IsUUID(id) {
 			found = append(found, foundSession{wire.SessionKey{Project: name, SessionID: id}, at, size, l})
 		}
 	}

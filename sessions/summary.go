@@ -11,7 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/entryfacts"
 	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/internal/jsonlex"
-	"github.com/clewdev/clew/internal/sessionfile"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/wire"
 )
@@ -153,7 +153,7 @@ func (s *Summary) addTime(h *head) {
 // the nearest one.
 func (s *Summary) addOrigin(h *head) {
 	from := cmp.Or(unquoted(jsonlex.Lookup(h.forkedFrom, 0, entrylex.KeySessionID)), h.requestSession)
-	if from != h.session && sessionfile.IsUUID(from) {
+	if from != h.session && newid.IsUUID(from) {
 		s.ForkedFrom = from
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clewdev/clew/internal/sessionfile"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -339,7 +339,7 @@ func (t *tailer) addBeside(name string) {
 		return
 	}
 	agent := newAgent(name)
-	if agent == nil && (len(t.paths.teammates) == 0 || !sessionfile.IsUUID(id)) {
+	if agent == nil && (len(t.paths.teammates) == 0 || !newid.IsUUID(id)) {
 		return
 	}
 	n := t.neighbor(name)

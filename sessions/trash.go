@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/files"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
@@ -374,7 +375,7 @@ func (b *trashDir) trashedIn(name string) (TrashedSession, bool) {
 		ID: d.SessionID, Project: d.Project, Title: d.Title, Deleted: d.Deleted,
 		Path: filepath.Join(b.Name(), filepath.FromSlash(dir)),
 	}
-	if !sessionfile.IsUUID(t.ID) || t.key().Check() != nil || checkRegular(b.Root, b.trashPaths(dir, t.key()).file) != nil {
+	if !newid.IsUUID(t.ID) || t.key().Check() != nil || checkRegular(b.Root, b.trashPaths(dir, t.key()).file) != nil {
 		return TrashedSession{}, false
 	}
 	return t, true

@@ -17,8 +17,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/pause"
-	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -316,7 +316,7 @@ func (w *listWatch) readProjects(ctx context.Context, projects []*watchedProject
 func (p *watchedProject) read(ctx context.Context) (map[string]fileState, error) {
 	found := map[string]fileState{}
 	err := p.root.folder.eachSession(ctx, p.name, func(id string, info fs.FileInfo) {
-		if sessionfile.IsUUID(id) {
+		if newid.IsUUID(id) {
 			found[id] = stateOf(info)
 		}
 	})
@@ -362,7 +362,7 @@ func (w *listWatch) look(ctx context.Context, paths []string) error {
 			continue
 		}
 		p := w.projectAt(dir)
-		if id, ok := strings.CutSuffix(name, transcriptExtension); p != nil && ok && sessionfile.IsUUID(id) {
+		if id, ok := strings.CutSuffix(name, transcriptExtension); p != nil && ok && newid.IsUUID(id) {
 			w.checkSession(watchedFile{p, id})
 		}
 	}

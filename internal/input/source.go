@@ -12,15 +12,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -108,15 +107,10 @@ func onlySession(ctx context.Context, info sessions.SessionInfo) (*Source, error
 	}
 }
 
-// sessionID matches the ID of a session.
-var sessionID = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
-})
-
 // ByPrefix returns the sessions whose ID starts with the prefix, the newest for each ID. For a
 // whole ID it does not list the others.
 func ByPrefix(ctx context.Context, prefix string) ([]sessions.SessionInfo, error) {
-	if id := strings.ToLower(prefix); sessionID().MatchString(id) {
+	if id := strings.ToLower(prefix); newid.IsUUID(id) {
 		all, err := sessions.GetAll(ctx, id, nil)
 		if len(all) > 0 {
 			return all[:1], nil

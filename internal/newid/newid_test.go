@@ -17,3 +17,18 @@ func TestUUID(t *testing.T) {
 		seen[id] = true
 	}
 }
+
+func TestIsUUID(t *testing.T) {
+	t.Parallel()
+	const id = "de1b4c1c-00af-4000-8000-00000000000f"
+	for text, want := range map[string]bool{
+		id: true, UUID(): true, "DE1B4C1C-00AF-4000-8000-00000000000F": true,
+		"": false, id[:35]: false, id + "0": false, " " + id[:35]: false, id[:35] + "g": false,
+		id[:35] + "@": false, id[:35] + "-": false,
+		id[:8] + "0" + id[9:]: false, "--dangerously-skip-permissions-------": false,
+	} {
+		if got := IsUUID(text); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}

@@ -109,7 +109,8 @@ func (r *Recall) locate(l *listing, at ref) (*sessions.File, error) {
 	var match *sessions.File
 	for i := range files {
 		f := &files[i]
-		if !strings.HasPrefix(f.SessionID, at.session) && (f.SessionID != "" || at.part == "") || partOf(f) != at.part {
+		isSession := strings.HasPrefix(strings.ToLower(f.SessionID), at.session)
+		if !isSession && (f.SessionID != "" || at.part == "") || partOf(f) != at.part {
 			continue
 		}
 		if match != nil && match.SessionID != f.SessionID {

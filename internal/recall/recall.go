@@ -32,12 +32,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
@@ -125,10 +125,6 @@ const (
 	shortLength = 8
 )
 
-var sessionID = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
-})
-
 // list returns the files of all sessions.
 func (r *Recall) list(ctx context.Context) (listing, error) {
 	r.mu.Lock()
@@ -205,7 +201,7 @@ func (r *Recall) scope(l *listing, project string) (files []sessions.File, count
 		switch {
 		case project == "" && !l.own[f.Project]:
 		case project != "" && project != EveryProject && !matchesProject(f.Home(), project):
-		case f.SessionID != "" && (l.running[f.SessionID] || !sessionID().MatchString(f.SessionID)):
+		case f.SessionID != "" && (l.running[f.SessionID] || !newid.IsUUID(f.SessionID)):
 		case (f.AgentID != "" || f.Spill) && !r.opts.Results:
 		default:
 			if f.AgentID == "" && !f.Spill {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/transcript"
@@ -148,7 +149,7 @@ func (a *answer) choose(limit int) {
 		if len(a.hits) == limit || h.Share < minShare*a.found.Hits[0].Share {
 			break
 		}
-		if !sessionID().MatchString(h.SessionID) || a.list.running[h.SessionID] {
+		if !newid.IsUUID(h.SessionID) || a.list.running[h.SessionID] {
 			continue
 		}
 		text, ok := a.recall.excerpt(h, a.query)

@@ -154,21 +154,3 @@ func SidecarEntry(content []byte) (entry wire.JSON, ok bool) {
 	text, err := json.Marshal(fields)
 	return wire.JSON(text), err == nil
 }
-
-// IsUUID reports whether id has the form of a UUID, as all session IDs have.
-func IsUUID(id string) bool {
-	if len(id) != 36 {
-		return false
-	}
-	for i := range len(id) {
-		switch c := id[i]; {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if c != '-' {
-				return false
-			}
-		case (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f'):
-			return false
-		}
-	}
-	return true
-}

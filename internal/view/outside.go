@@ -11,16 +11,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/export"
+	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -313,14 +312,9 @@ func chatCommand(job Program, flags ...string) (*exec.Cmd, error) {
 	return inDirectory(job, path, append([]string{"chat", "--resume", job.Info.ID}, flags...)...)
 }
 
-// sessionID is the form of the IDs of sessions. The name of another file could be taken for a flag.
-var sessionID = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-})
-
 // inDirectory returns a command in the directory of a session.
 func inDirectory(job Program, path string, args ...string) (*exec.Cmd, error) {
-	if !sessionID().MatchString(job.Info.ID) {
+	if !newid.IsUUID(job.Info.ID) { // the name of another file could be taken for a flag
 		return nil, errors.New("this file is not a session of the agent, so it can't be resumed")
 	}
 	if _, ok := sessions.FromArchive(job.Info.Path); ok {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/clip"
+	"github.com/clewdev/clew/internal/newid"
 )
 
 // policy restricts pages in the browser. All script and style comes from this server, HTML gets
@@ -124,18 +125,9 @@ func checkContentType(r *http.Request) error {
 // projects have the same one, the name of the project after an @. It is looked up, and never used
 // as a path.
 func isSessionID(id string) bool {
-	const length, most = 36, 300
-	if len(id) < length || len(id) > most || len(id) > length && id[length] != '@' {
-		return false
-	}
-	for i := range length {
-		c := id[i]
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (c == '-') || !dash && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
-			return false
-		}
-	}
-	return true
+	const most = 300
+	uuid, _, _ := strings.Cut(id, "@")
+	return len(id) <= most && newid.IsUUID(uuid)
 }
 
 // isClean reports whether a path has no element that would be left out, such as "..".
