@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/newid"
 	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/wire"
@@ -420,7 +421,7 @@ func rootCandidates() ([]string, error) {
 	home, err := os.UserHomeDir()
 	if config := sessionfile.ConfigDirs(); len(config) > 0 {
 		for i := range config {
-			config[i] = rootOf(expandHome(config[i], home))
+			config[i] = rootOf(files.ExpandHome(config[i], home))
 		}
 		return config, nil
 	}
@@ -432,15 +433,6 @@ func rootCandidates() ([]string, error) {
 		shared = filepath.Join(home, ".config")
 	}
 	return []string{filepath.Join(home, ".claude"), filepath.Join(shared, "claude")}, nil
-}
-
-// expandHome replaces a leading "~" by the user's home directory.
-func expandHome(name, home string) string {
-	rest, ok := strings.CutPrefix(name, "~")
-	if ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
-		return filepath.Join(home, rest)
-	}
-	return name
 }
 
 // rootOf returns the root for a directory, which may be the "projects" directory in a root.

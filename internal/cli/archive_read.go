@@ -19,6 +19,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/engine"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -150,12 +151,8 @@ func (s *settings) unpack(cmd *cobra.Command, at engine.Archive) ([]string, erro
 // cacheOf returns the directory to which an archive is unpacked. Its contents depend on the agents'
 // directories: it holds the sessions that they lack.
 func cacheOf(name string, live []string) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{name}, live...), "\x00")))
-	return filepath.Join(cache, "clew", "archive", hex.EncodeToString(sum[:8])), nil
+	return view.CachePath("archive", hex.EncodeToString(sum[:8]))
 }
 
 // thisMachine returns the name under which this machine saves its sessions.

@@ -22,6 +22,7 @@ import (
 	"github.com/clewdev/clew/internal/hookedit"
 	"github.com/clewdev/clew/internal/statusline"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/sessions"
 	agentsettings "github.com/clewdev/clew/settings"
 )
@@ -168,7 +169,7 @@ func (o *statuslineOptions) read(ctx context.Context) *statusline.View {
 
 // statuslineCache returns the cache for the sessions of this user.
 func statuslineCache() (*statusline.Cache, error) {
-	dir, err := os.UserCacheDir()
+	dir, err := view.CachePath("statusline")
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +177,7 @@ func statuslineCache() (*statusline.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return statusline.NewCache(filepath.Join(dir, "clew", "statusline"), roots), nil
+	return statusline.NewCache(dir, roots), nil
 }
 
 // startRefresh starts a process that computes the costs, unless one was started just now. If that

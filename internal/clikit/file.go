@@ -126,13 +126,6 @@ func ReadJSON(path string, v any, limit int64) error {
 
 // ExpandHome replaces a leading "~" of a path by the user's home directory.
 func ExpandHome(path string) string {
-	rest, ok := strings.CutPrefix(path, "~")
-	if !ok || rest != "" && !os.IsPathSeparator(rest[0]) {
-		return path
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return path
-	}
-	return filepath.Join(home, rest)
+	home, _ := os.UserHomeDir() // "" with an error
+	return files.ExpandHome(path, home)
 }

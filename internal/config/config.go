@@ -21,6 +21,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"github.com/clewdev/clew/internal/files"
 )
 
 // Sources are the files and variables that settings are read from.
@@ -206,9 +208,7 @@ func (c *Config) loadVariables(getenv func(string) string) {
 // resolvePath resolves a path in a file of settings: ~ is the home directory, and a relative path
 // is relative to the directory of the file.
 func resolvePath(path, file, home string) string {
-	if rest, ok := cutHome(path); ok && home != "" {
-		return filepath.Join(home, rest)
-	}
+	path = files.ExpandHome(path, home)
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}
@@ -217,14 +217,4 @@ func resolvePath(path, file, home string) string {
 		return "." + string(filepath.Separator) + joined // without a separator, a program would be searched for in PATH
 	}
 	return joined
-}
-
-func cutHome(path string) (rest string, ok bool) {
-	if path == "~" {
-		return "", true
-	}
-	if len(path) > 1 && path[0] == '~' && os.IsPathSeparator(path[1]) {
-		return path[2:], true
-	}
-	return "", false
 }

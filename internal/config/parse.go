@@ -13,6 +13,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	yamlparser "github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/clewdev/clew/internal/fuzzy"
 )
 
 // A parser reads settings from a YAML file: one mapping, with plain values, and lists and maps of them.
@@ -158,7 +160,7 @@ func (p *parser) resolvedPairs(texts []string) []string {
 	resolved := make([]string, len(texts))
 	for i, text := range texts {
 		from, to, _ := CutPair(text) // it was checked
-		if _, ok := cutHome(from); ok || hasSeparator(from) {
+		if from == "~" || hasSeparator(from) {
 			from = resolvePath(from, p.file, p.home)
 		}
 		resolved[i] = from + "=" + to
@@ -263,41 +265,13 @@ func nearest(word string) string {
 func Nearest(word string, names []string) string {
 	best, distance := "", 3 // with three changes it is another word
 	for _, name := range names {
-		d := changes(word, name)
+		d := fuzzy.Distance(word, name)
 		if d > len(name)/2 || d > distance || d == distance && (best == "" || len(name) != len(word) || len(best) == len(word)) {
 			continue
 		}
 		best, distance = name, d
 	}
 	return best
-}
-
-// changes returns the edit distance between a and b: the number of letters that must be added,
-// removed, changed or exchanged with the next one. If a is much longer than b, it returns the
-// length of a.
-func changes(a, b string) int {
-	if len(a) > 2*len(b) {
-		return len(a)
-	}
-	earlier, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		earlier, last, row = last, row, earlier
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := last[j]
-			if a[i] != b[j] {
-				cost++
-			}
-			row[j+1] = min(cost, row[j]+1, last[j+1]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], earlier[j-1]+1)
-			}
-		}
-	}
-	return row[len(b)]
 }
 
 // UnknownVariables returns the variables in environ, each NAME=VALUE, that start with CLEW_ and are

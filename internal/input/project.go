@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/sessions"
@@ -144,7 +144,7 @@ func nearProject(word string, projects []sessions.ProjectInfo) string {
 	best, least := "", len([]rune(word))/3+1
 	for _, p := range projects {
 		name := render.ProjectName(p.Directory, p.Name)
-		distance := editDistance(word, strings.ToLower(name))
+		distance := fuzzy.Distance(word, strings.ToLower(name))
 		if len(word) > 2 && strings.Contains(strings.ToLower(name), word) {
 			distance = 1
 		}
@@ -153,28 +153,4 @@ func nearProject(word string, projects []sessions.ProjectInfo) string {
 		}
 	}
 	return tty.Line(best)
-}
-
-// editDistance returns the number of characters that must be added, removed or replaced to turn one
-// text into the other. Long texts are cut.
-func editDistance(a, b string) int {
-	const most = 80
-	from, to := []rune(a), []rune(b)
-	from, to = from[:min(most, len(from))], to[:min(most, len(to))]
-	row := make([]int, len(to)+1)
-	for i := range row {
-		row[i] = i
-	}
-	for i, r := range from {
-		before := slices.Clone(row)
-		row[0] = i + 1
-		for k := range to {
-			replaced := before[k]
-			if to[k] != r {
-				replaced++
-			}
-			row[k+1] = min(replaced, before[k+1]+1, row[k]+1)
-		}
-	}
-	return row[len(to)]
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/clewdev/clew"
+	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -68,10 +69,8 @@ var (
 
 // readImage returns an image of a directory as a block. Its content counts, and not its name.
 func readImage(path, dir string) (*wire.ImageBlock, error) {
-	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(path, "~/") {
-		path = filepath.Join(home, path[2:])
-	}
-	if !filepath.IsAbs(path) {
+	home, _ := os.UserHomeDir() // "" with an error
+	if path = files.ExpandHome(path, home); !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
 	info, err := os.Stat(path)

@@ -114,11 +114,10 @@ const pageAge = 24 * time.Hour
 // pagesDir returns the directory of the pages that a browser opens, which only the user can read.
 // Old pages are removed.
 func pagesDir(now time.Time) (string, error) {
-	cache, err := os.UserCacheDir()
+	dir, err := CachePath("pages")
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "clew", "pages")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}

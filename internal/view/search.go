@@ -18,20 +18,26 @@ import (
 	"github.com/clewdev/clew/sessions"
 )
 
-// IndexPath returns the path of the index of the search. Each set of agents' directories has a separate
-// index.
-func IndexPath() (string, error) {
+// CachePath returns the path of a file or directory of clew in the user's cache directory, which
+// need not exist.
+func CachePath(elements ...string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
+	return filepath.Join(append([]string{cache, "clew"}, elements...)...), nil
+}
+
+// IndexPath returns the path of the index of the search. Each set of agents' directories has a separate
+// index.
+func IndexPath() (string, error) {
 	roots, err := sessions.Roots()
 	if err != nil {
 		return "", err
 	}
 	sum := fnv.New64a()
 	_, _ = io.WriteString(sum, strings.Join(roots, "\x00")) // never fails
-	return filepath.Join(cache, "clew", fmt.Sprintf("search-%016x.db", sum.Sum64())), nil
+	return CachePath(fmt.Sprintf("search-%016x.db", sum.Sum64()))
 }
 
 // A fileList has the files of all sessions for a moment, so that not every key of a search looks for
