@@ -189,7 +189,7 @@ func pages(g graph, n node) []string {
 	if n.ImportPath != module+"/internal/web" && n.ImportPath != module+"/internal/view" {
 		return nil
 	}
-	return g.reach(n, func(imp string) bool { return withinAny(imp, teaTrees) }, "pages need no terminal")
+	return g.reach(n, func(imp string) bool { return withinAny(imp, uiTrees) }, "pages need no terminal")
 }
 
 // fleets keeps the engines of fleets and archives behind interfaces: the scheme of a name chooses one.
