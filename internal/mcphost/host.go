@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -221,14 +222,7 @@ func (h *Host) Wait(limit time.Duration) bool {
 		h.running.Wait()
 		close(closed)
 	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-closed:
-		return true
-	case <-timer.C:
-		return false
-	}
+	return pause.Until(closed, limit)
 }
 
 // A server is a [Server] of a session, with its connection.
