@@ -69,6 +69,9 @@ func agentEnv(o *Options, inherited []string) []string {
 			env.set(entry)
 		}
 	}
+	if dirs := env.value("CLAUDE_CONFIG_DIR"); dirs != "" {
+		env.set("CLAUDE_CONFIG_DIR=" + sessionfile.AgentConfigDir(dirs))
+	}
 	for _, entry := range o.Env {
 		env.set(entry)
 	}

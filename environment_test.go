@@ -37,6 +37,8 @@ func TestEnviron(t *testing.T) {
 	}{
 		{"as it is", Options{}, slices.Concat(kept, ownVariables)},
 		{"nothing inherited", Options{InheritEnv: []string{}}, ownVariables},
+		{"directories of its own", Options{InheritEnv: []string{}, Env: []string{"CLAUDE_CONFIG_DIR=/a,/b"}},
+			slices.Concat([]string{"CLAUDE_CONFIG_DIR=/a,/b"}, ownVariables)},
 		{"named ones inherited", Options{InheritEnv: []string{"HOME", "CLAUDECODE", "CLEW_AGENT", "NONE"}},
 			slices.Concat([]string{"HOME=/h", "CLAUDECODE=1", "CLEW_AGENT=/a"}, ownVariables)},
 		{"set again",
@@ -64,6 +66,25 @@ func TestEnviron(t *testing.T) {
 				t.Errorf("environment (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestEnvironHasOneConfigDir checks that an agent gets the first of several directories: it would take
+// them for one name.
+func TestEnvironHasOneConfigDir(t *testing.T) {
+	t.Parallel()
+	comma := filepath.Join(t.TempDir(), "a,b")
+	if err := os.Mkdir(comma, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]string{
+		"/c": "/c", "/c,/d": "/c", " /c , /d": "/c", ",/d": "/d", ",": ",", "": "",
+		comma: comma, comma + ",/d": strings.TrimSuffix(comma, ",b"),
+	} {
+		env := agentEnv(&Options{}, []string{"CLAUDE_CONFIG_DIR=" + value})
+		if !slices.Contains(env, "CLAUDE_CONFIG_DIR="+want) {
+			t.Errorf("%q: got %q, want %q", value, env, want)
+		}
 	}
 }
 

@@ -57,7 +57,8 @@ type Options struct {
 	Env []string
 	// InheritEnv names the variables of this process that the agent inherits. Empty means none. Nil
 	// means all except NODE_OPTIONS, BUN_OPTIONS, variables that start with CLEW_, and variables
-	// that an agent sets for its own child processes, such as CLAUDECODE.
+	// that an agent sets for its own child processes, such as CLAUDECODE. Of several directories in
+	// CLAUDE_CONFIG_DIR, separated by commas, the agent gets the first.
 	InheritEnv []string
 	// ExtraArgs are more arguments, for flags that have no field here, each as "--flag" or
 	// "--flag=value". A flag that has a field is an error.

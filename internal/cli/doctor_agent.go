@@ -92,10 +92,7 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = time.Second // a child of a script may keep the pipe open
-	cmd.Env = append(os.Environ(), "DISABLE_AUTOUPDATER=1")
-	if roots, err := sessions.Roots(); err == nil && len(roots) > 1 {
-		cmd.Env = append(cmd.Env, "CLAUDE_CONFIG_DIR="+roots[0]) // an agent takes only one
-	}
+	cmd.Env = append(agentEnviron(), "DISABLE_AUTOUPDATER=1")
 	err := cmd.Run()
 	text := strings.TrimSpace(out.text.String())
 	switch {

@@ -26,7 +26,6 @@ import (
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/web"
 	"github.com/clewdev/clew/sessions"
-	agentsettings "github.com/clewdev/clew/settings"
 )
 
 type serveOptions struct {
@@ -201,13 +200,6 @@ func (o *serveOptions) agents(ctx context.Context) (*drive.Agents, error) {
 		if info, err := os.Stat(root); err != nil || !info.IsDir() {
 			return nil, clikit.UsageError("--root "+clikit.Printable(root)+" is not a directory", "")
 		}
-	}
-	if strings.Contains(os.Getenv("CLAUDE_CONFIG_DIR"), ",") { // an agent takes only one
-		dir, err := agentsettings.Dir()
-		if err != nil {
-			return nil, err
-		}
-		base.Env = append(base.Env, "CLAUDE_CONFIG_DIR="+dir)
 	}
 	mode := base.PermissionMode
 	if known := flagValues["chat permission-mode"]; mode != "" && !slices.Contains(known, string(mode)) {

@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew/internal/config"
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/pricelist"
+	agentsettings "github.com/clewdev/clew/settings"
 )
 
 // settingsName is the name of settings files.
@@ -173,8 +174,9 @@ func (s *settings) applyFolders(ctx context.Context, cmd *cobra.Command) {
 		return
 	}
 	if dirs := c.Values["config_dirs"]; dirs.File != "" {
-		_ = applyToProgram(cmd, dirs) // without them, there are fewer sessions
+		_ = applyToProgram(dirs) // without them, there are fewer sessions
 	}
+	_ = keepConfigDir(cmd) // otherwise, there are more of them
 }
 
 // applyFleet applies the settings that locate the jobs.
@@ -229,7 +231,7 @@ func applySettings(cmd *cobra.Command, c *config.Config) error {
 		}
 		var err error
 		if setting.Flag == "" {
-			err = applyToProgram(cmd, value)
+			err = applyToProgram(value)
 		} else {
 			err = applyToFlag(cmd, value)
 		}
@@ -238,7 +240,17 @@ func applySettings(cmd *cobra.Command, c *config.Config) error {
 			return settingsFailure(cmd, []config.Problem{problem})
 		}
 	}
-	return nil
+	return keepConfigDir(cmd)
+}
+
+// keepConfigDir leaves a command that starts an agent only the directory of that agent, which finds
+// no sessions elsewhere. The pages of serve show the others as well.
+func keepConfigDir(cmd *cobra.Command) error {
+	dir := firstConfigDir()
+	if dir == "" || !startsAgent(cmd) || verbOf(cmd) == "serve" {
+		return nil
+	}
+	return os.Setenv("CLAUDE_CONFIG_DIR", dir)
 }
 
 // costVerbs are the commands without --prices that show costs which they compute.
@@ -286,28 +298,39 @@ func hasSetting(cmd *cobra.Command, setting *config.Setting) bool {
 
 // applyToProgram sets a setting that has no flag. It is kept in the environment, where it is looked
 // up; agents do not inherit the variables of clew.
-func applyToProgram(cmd *cobra.Command, value config.Value) error {
-	texts := value.Texts
-	if value.Setting.Key == "config_dirs" && startsAgent(cmd) && verbOf(cmd) != "serve" {
-		texts = texts[:min(1, len(texts))] // an agent takes only one; serve shows all
-	}
+func applyToProgram(value config.Value) error {
 	name := value.Setting.Variable
 	if value.File != "" && strings.HasPrefix(name, "CLEW_") {
 		ownVariables = append(ownVariables, name)
 	}
-	return os.Setenv(name, strings.Join(texts, value.Setting.Separator()))
+	return os.Setenv(name, strings.Join(value.Texts, value.Setting.Separator()))
 }
 
 // ownVariables are the variables that applyToProgram set to a value from a file.
 var ownVariables []string
 
 // agentEnviron returns the environment for an agent that runs as its users run it: without the values
-// from files, such as the archive with its password, which the agent's tools could print.
+// from files, such as the archive with its password, which the agent's tools could print, and with
+// one directory in CLAUDE_CONFIG_DIR, as package clew gives it to agents.
 func agentEnviron() []string {
-	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+	environ := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(ownVariables, name)
 	})
+	if dir := firstConfigDir(); dir != "" {
+		environ = append(environ, "CLAUDE_CONFIG_DIR="+dir) // the last one counts
+	}
+	return environ
+}
+
+// firstConfigDir returns the directory that an agent gets of several in CLAUDE_CONFIG_DIR, or "" if
+// it does not have several.
+func firstConfigDir() string {
+	if !strings.Contains(os.Getenv("CLAUDE_CONFIG_DIR"), ",") {
+		return ""
+	}
+	dir, _ := agentsettings.Dir() // without a home, it is ""
+	return dir
 }
 
 func startsAgent(cmd *cobra.Command) bool { return cmd.Flags().Lookup("agent-path") != nil }

@@ -322,7 +322,7 @@ func TestAgentEnviron(t *testing.T) {
 	for _, s := range config.All() {
 		if s.Key == "archive" {
 			v := config.Value{Setting: &s, Texts: []string{"nats://me:hunter2@example.com"}, Origin: config.Origin{File: "clew.yaml"}}
-			if err := applyToProgram(&cobra.Command{}, v); err != nil {
+			if err := applyToProgram(v); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -333,5 +333,9 @@ func TestAgentEnviron(t *testing.T) {
 	environ := agentEnviron()
 	if strings.Contains(strings.Join(environ, "\n"), "hunter2") || !slices.Contains(environ, "CLEW_MACHINE=exported") {
 		t.Errorf("got %q", environ)
+	}
+	t.Setenv("CLAUDE_CONFIG_DIR", "/one,/two")
+	if environ := agentEnviron(); environ[len(environ)-1] != "CLAUDE_CONFIG_DIR=/one" {
+		t.Errorf("with two directories: got %q", environ)
 	}
 }

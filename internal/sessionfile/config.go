@@ -22,8 +22,18 @@ func Existing(dir string) (string, fs.FileInfo) {
 
 // ConfigDirs returns the directories of agents that CLAUDE_CONFIG_DIR names, as it names them. If the
 // whole value is an existing directory, a comma is part of its name.
-func ConfigDirs() []string {
-	value := os.Getenv("CLAUDE_CONFIG_DIR")
+func ConfigDirs() []string { return configDirs(os.Getenv("CLAUDE_CONFIG_DIR")) }
+
+// AgentConfigDir returns the directory that an agent gets as CLAUDE_CONFIG_DIR. The value may name
+// several for this program, of which an agent takes the first: it reads the value as one name.
+func AgentConfigDir(value string) string {
+	if dirs := configDirs(value); strings.Contains(value, ",") && len(dirs) > 0 {
+		return dirs[0]
+	}
+	return value
+}
+
+func configDirs(value string) []string {
 	names := []string{value}
 	if _, info := Existing(value); info == nil {
 		names = strings.Split(value, ",")
