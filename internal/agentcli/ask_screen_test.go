@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,6 +153,28 @@ func TestAskExplains(t *testing.T) {
 	req.Suggestions = nil
 	if _, seen := replyTo(t, req, "?", "n"); strings.Contains(seen, "always") {
 		t.Errorf("it explains an answer that is none:\n%s", seen)
+	}
+}
+
+// If there are rules, always shows and does nothing else: a mode or a directory allows more than the call.
+func TestAskAlwaysAddsOnlyRules(t *testing.T) {
+	t.Parallel()
+	req := askedRequests()[1]
+	rules := req.Suggestions
+	req.Suggestions = slices.Concat(
+		[]permission.Update{permission.SetMode("session", "acceptEdits")}, rules,
+		[]permission.Update{permission.AddDirectories("session", "/srv")})
+	s := describe(ask.New(req, nil, askedWorkspace), ask.Surface{Columns: 80, Rows: 40})
+	text := "  a  always     adds Bash(go test:*) to .claude/settings.local.json\n  n  no\n"
+	if !strings.Contains(s.all(), text) {
+		t.Errorf("it does not say %q:\n%s", text, s.all())
+	}
+	for _, word := range []string{"a", "always"} {
+		result, _ := replyTo(t, req, word)
+		want := &permission.AllowResult{UpdatedPermissions: rules, Classification: permission.ClassificationPermanent}
+		if !reflect.DeepEqual(result, permission.Result(want)) {
+			t.Errorf("%s: the result is %+v, want %+v", word, result, want)
+		}
 	}
 }
 

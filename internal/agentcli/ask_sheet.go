@@ -13,18 +13,18 @@ import (
 // A sheet is a question in pages, with our rows below the last page that explain the answers.
 type sheet struct {
 	*ask.Sheet
-	always  []ask.Change
-	shown   int      // number of rows shown
-	choices []string // our rows that explain the answers, or nil if there is no room
-	letters []string // of the choices, if they are numbered
+	always  []ask.Change // the ones that the answer "always" makes
+	shown   int          // number of rows shown
+	choices []string     // our rows that explain the answers, or nil if there is no room
+	letters []string     // of the choices, if they are numbered
 }
 
 // describe returns a question about a tool use: everything in its input, and the changes that the
 // answer "always" makes.
 func describe(q *ask.Question, v ask.Surface) *sheet {
-	s := &sheet{Sheet: q.Sheet(v), always: q.Always}
+	s := &sheet{Sheet: q.Sheet(v), always: q.Marked()}
 	var texts []string
-	for _, change := range q.Always {
+	for _, change := range s.always {
 		texts = append(texts, change.Text)
 	}
 	if s.offer(texts) {

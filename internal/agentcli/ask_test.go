@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -236,13 +237,14 @@ func TestDescribeAlways(t *testing.T) {
 	// A short text is beside the choice, and the rest is in the box.
 	for n, want := range map[int]string{
 		2: "|\n+---\n  y  yes, once\n" +
-			"  a  always     sets permission mode acceptEdits for this session\n" +
-			"                adds Bash(make *), Read to .claude/settings.local.json\n  n  no\n",
-		6: "| always: adds Bash(a\\x1b[2J\\nb) to your settings.json |\n| always: lets tools use /a, /b in .claude/settings.json |\n" +
-			"| always: removeRules Edit in elsewhere |\n| always: new |\n+---\n  y  yes, once\n" +
-			"  a  always     does what is said above\n  n  no\n",
+			"  a  always     lets tools use /a, /b in .claude/settings.json\n" +
+			"                removeRules Edit in elsewhere\n  n  no\n",
+		5: "| always: lets tools use /a, /b in .claude/settings.json |\n| always: removeRules Edit in elsewhere |\n" +
+			"| always: new |\n| always: sets permission mode acceptEdits for this session |\n| always: lets tools use /c |\n" +
+			"+---\n  y  yes, once\n  a  always     does what is said above\n  n  no\n",
 	} {
-		req := &permission.Request{ToolName: "Bash", Input: `{"command":"x"}`, Suggestions: changes[:n]}
+		others := slices.Concat(changes[3:], changes[:1], []permission.Update{permission.AddDirectories("", "/c")})
+		req := &permission.Request{ToolName: "Bash", Input: `{"command":"x"}`, Suggestions: others[:n]}
 		text := describe(ask.New(req, nil, ask.Workspace{}), ask.Surface{Columns: 80, Rows: 24}).all()
 		text = regexp.MustCompile(` +\|\n`).ReplaceAllString(text, " |\n")
 		text = regexp.MustCompile(`-{4,}\+`).ReplaceAllString(text, "---")

@@ -3,6 +3,7 @@ package ask
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +47,7 @@ func TestAlways(t *testing.T) {
 			t.Errorf("%v %q: %v %v", tt.changes, tt.rule, result, err)
 		}
 	}
-	if len(q.Always) != 2 || !q.Always[0].Marked || q.Always[1].Marked || q.Rule != "Bash(go test:*)" {
+	if len(q.Always) != 2 || !slices.Equal(q.Marked(), q.Always[:1]) || q.Rule != "Bash(go test:*)" {
 		t.Errorf("always: %+v, rule %q", q.Always, q.Rule)
 	}
 	strict := New(req, nil, Workspace{Modes: func(wire.PermissionMode) bool { return false }})

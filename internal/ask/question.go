@@ -152,6 +152,18 @@ type Change struct {
 	Marked bool
 }
 
+// Marked returns the marked changes of Always: all that "always" makes where the user can't select them. If there
+// are changes, some are marked.
+func (q *Question) Marked() []Change {
+	var marked []Change
+	for _, c := range q.Always {
+		if c.Marked {
+			marked = append(marked, c)
+		}
+	}
+	return marked
+}
+
 // changesOf returns the changes that "always" can make. Nil means that it is not a valid answer.
 func changesOf(req *permission.Request, w Workspace) []Change {
 	if req.SuppressAlwaysAllowRule {

@@ -196,7 +196,7 @@ func (d *dock) give(a ask.Answer) (ask.Answer, dockEvent) {
 // always shows the rule, which another key confirms.
 func (d *dock) always() (ask.Answer, dockEvent) {
 	a := ask.Answer{Kind: ask.AllowAlways}
-	for _, change := range d.Always {
+	for _, change := range d.Marked() {
 		a.Changes = append(a.Changes, change.Index)
 	}
 	if _, event := d.allow(a); event == kept {
