@@ -171,7 +171,7 @@ func TestTwoTabsAnswerJob(t *testing.T) {
 	if !answer.Allow {
 		winner, what = 1, "denied"
 	}
-	tabs[1-winner].until(fmt.Sprintf(`heard.some(text => text.includes("it was answered by somebody: %s"))`, what))
+	tabs[1-winner].until(fmt.Sprintf(`heard.some(text => text.includes("it was answered by somebody (unverified): %s"))`, what))
 	if said := value[string](tabs[winner], `heard.join("; ")`); strings.Contains(strings.ToLower(said), "answered by") {
 		t.Errorf("the tab whose answer counts says %q", said)
 	}
@@ -184,7 +184,7 @@ func TestTwoTabsAnswerJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range tabs {
-		p.until(`document.querySelector(".question").hidden && heard.includes("Answered by another: denied")`)
+		p.until(`document.querySelector(".question").hidden && heard.includes("Answered by another (unverified): denied")`)
 	}
 }
 

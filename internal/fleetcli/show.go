@@ -133,9 +133,9 @@ func (v *jobView) text(columns int, color bool) string {
 		p.row("because", j.Text)
 	}
 	if j.Cancel != nil && !j.State.Ended() {
-		p.row("cancel", "wanted by "+jobview.Who(j.Cancel.User, j.Cancel.By)+"; its worker ends it")
+		p.row("cancel", "wanted by "+jobview.Author(j.Cancel)+"; its worker ends it")
 	}
-	p.row("submitted", timeText(j.Created, v.around.At)+" by "+jobview.Who(j.User, j.By))
+	p.row("submitted", timeText(j.Created, v.around.At)+" by "+jobview.Submitter(j))
 	p.row("queue", joinParts(j.Summary().Queue, "account "+j.Summary().Account, priorityText(j.Spec.Priority)))
 	v.addSpec(p)
 	if j.Spec.Title != "" || j.Summary().Title != strings.TrimSpace(j.Spec.Prompt) {
@@ -154,12 +154,13 @@ func (v *jobView) text(columns int, color bool) string {
 	for i := range j.Attempts {
 		v.addAttempt(p, &j.Attempts[i])
 	}
-	for _, n := range j.Notes {
-		text := timeText(n.At, v.around.At) + " " + jobview.Who(n.User, n.By) + ": " + n.Text
+	for i := range j.Notes {
+		n := &j.Notes[i]
+		text := n.Text
 		if n.Result != nil {
-			text = timeText(n.At, v.around.At) + " " + n.By + ": a result came too late: " + clikit.Clip(n.Result.Text)
+			text = "a result came too late: " + clikit.Clip(n.Result.Text)
 		}
-		p.row("note", text)
+		p.row("note", timeText(n.At, v.around.At)+" "+jobview.Author(n)+": "+text)
 	}
 	if r := j.Result(); r != nil {
 		p.block("result", cmp.Or(r.Text, string(r.Output)))
@@ -262,8 +263,8 @@ func (v *jobView) addQuestion(p *page, q *fleet.Question) {
 func (v *jobView) addAnswer(p *page, q *fleet.Question) {
 	a := q.Answer
 	text := timeText(a.At, v.around.At) + " " + jobview.AnswerText(a)
-	if !a.Expired {
-		text += " by " + jobview.Who(a.User, a.By) + prefixed(": ", clikit.Clip(a.Text))
+	if who := jobview.Answerer(a); who != "" {
+		text += " by " + who + prefixed(": ", clikit.Clip(a.Text))
 	}
 	p.row("answered", q.ID+" "+q.Tool+" "+text)
 }

@@ -40,6 +40,14 @@ func Open(j *fleet.Job, questions []*fleet.Question) []*fleet.Question {
 	return slices.DeleteFunc(slices.Clone(questions), func(q *fleet.Question) bool { return q.Answer != nil })
 }
 
+// Answerer names the person who gave an answer, as [Who] does, or returns "" if nobody did.
+func Answerer(a *fleet.Answer) string {
+	if a.Expired {
+		return ""
+	}
+	return Who(a.User, a.By)
+}
+
 // AnswerText describes an answer.
 func AnswerText(a *fleet.Answer) string {
 	switch {

@@ -235,10 +235,11 @@ func refusals(workers []*fleet.WorkerInfo, id string) []string {
 }
 
 // Who names a person: the user as the server authenticated the person's program, with the name that the program gave,
-// or that name alone, which anybody could give. Of a public key it shows the beginning. "policy" stands for nobody.
+// or that name alone, which anybody could give. Of a public key it shows the beginning. "policy" stands for nobody, and
+// an unknown person is "". The text is not clean.
 func Who(user, by string) string {
 	switch {
-	case user == "" && by == "policy":
+	case user == "" && (by == "" || by == "policy"):
 		return by
 	case user == "":
 		return by + " (unverified)"
@@ -246,6 +247,17 @@ func Who(user, by string) string {
 		user = "key " + user[:shownKey]
 	}
 	return user + " (" + by + ")"
+}
+
+// Submitter names the person who submitted a job, as [Who] does.
+func Submitter(j *fleet.Job) string { return Who(j.User, j.By) }
+
+// Author names the person who made a note, as [Who] does, or the worker whose result came too late.
+func Author(n *fleet.Note) string {
+	if n.Result != nil {
+		return "worker " + n.By
+	}
+	return Who(n.User, n.By)
 }
 
 // publicKey matches the public key of a user of NATS, and shownKey is how much of one is shown.

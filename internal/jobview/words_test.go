@@ -87,9 +87,23 @@ func TestWho(t *testing.T) {
 		{key[:55], "ann@host", key[:55] + " (ann@host)"},
 		{"", "policy", "policy"},
 		{"ann", "policy", "ann (policy)"},
+		{"", "", ""},
 	} {
 		if got := Who(test.user, test.by); got != test.want {
 			t.Errorf("Who(%q, %q) is %q, want %q", test.user, test.by, got, test.want)
+		}
+	}
+	for _, test := range []struct{ got, want string }{
+		{Submitter(&fleet.Job{By: "ann@host"}), "ann@host (unverified)"},
+		{Author(&fleet.Note{By: "ann@host"}), "ann@host (unverified)"},
+		{Author(&fleet.Note{By: "root@host", User: "ann"}), "ann (root@host)"},
+		{Author(&fleet.Note{By: "w1", Result: new(fleet.Result)}), "worker w1"},
+		{Answerer(&fleet.Answer{By: "root@host", User: "ann"}), "ann (root@host)"},
+		{Answerer(&fleet.Answer{By: "ann@host"}), "ann@host (unverified)"},
+		{Answerer(&fleet.Answer{By: "policy", Expired: true}), ""},
+	} {
+		if test.got != test.want {
+			t.Errorf("got %q, want %q", test.got, test.want)
 		}
 	}
 }

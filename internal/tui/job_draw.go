@@ -210,7 +210,7 @@ func (b *jobText) state() {
 		b.add(mark+style.Paint(line, b.opts.Color), nil)
 	}
 	if c := b.job.Cancel; c != nil && !b.job.State.Ended() {
-		b.say(tty.Waiting, "its worker ends it, as "+tty.Line(c.By)+" wants", nil)
+		b.say(tty.Waiting, "its worker ends it, as "+tty.Line(jobview.Author(c))+" wants", nil)
 	}
 }
 
@@ -233,7 +233,7 @@ func (b *jobText) facts() {
 	sum := j.Summary()
 	b.begin("facts")
 	for _, line := range b.factLines([][2]string{
-		{"submitted", render.Join(jobview.Clock(j.Created, now), j.By)},
+		{"submitted", render.Join(jobview.Clock(j.Created, now), jobview.Submitter(j))},
 		{"repository", repo}, {"worker", j.Worker()}, {"attempt", attempt}, {"account", sum.Account}, {"queue", sum.Queue},
 		{"cost", wording.Dollars(sum.CostUSD).Note()}, {"id", j.ID}, {"follow", b.command("tail", j.ID)},
 	}, "", b.width) {
@@ -342,9 +342,9 @@ func (b *jobText) answers() {
 		}
 		isFirst = false
 		b.begin("question " + q.ID)
-		by := ""
-		if q.Answer.By != "" && !q.Answer.Expired {
-			by = "by " + q.Answer.By
+		by := jobview.Answerer(q.Answer)
+		if by != "" {
+			by = "by " + by
 		}
 		b.say(tty.Plain, tty.Line(render.Join(jobview.Clock(q.Answer.At, b.now()), questionTitle(q), jobview.AnswerText(q.Answer), by, q.Answer.Text)), nil)
 	}
@@ -365,7 +365,7 @@ func (b *jobText) notes() {
 		case said == "":
 			said = "gave no reason"
 		}
-		text := render.Join(jobview.Clock(n.At, b.now()), n.By, said)
+		text := render.Join(jobview.Clock(n.At, b.now()), jobview.Author(n), said)
 		b.say(tty.Plain, tty.Line(text), nil)
 	}
 }

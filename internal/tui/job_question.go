@@ -202,7 +202,7 @@ func answeredBy(q *fleet.Question) string {
 	if q.Answer.Expired {
 		return jobview.AnswerText(q.Answer)
 	}
-	return fmt.Sprintf("it was answered by %s: %s", tty.Line(q.Answer.By), jobview.AnswerText(q.Answer))
+	return fmt.Sprintf("it was answered by %s: %s", tty.Line(jobview.Answerer(q.Answer)), jobview.AnswerText(q.Answer))
 }
 
 func (s *questionScreen) draw(width, height int) Frame {

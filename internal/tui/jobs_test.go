@@ -198,7 +198,7 @@ func TestJobStory(t *testing.T) {
 	if _, err := f.as("ann@desk").Answer(t.Context(), "newxxxxxxxxx", "q1", fleet.Answer{Text: "No."}); err != nil {
 		t.Fatal(err)
 	}
-	s.see("it was answered by ann@desk: denied", "Answered questions")
+	s.see("it was answered by ann@desk (unverified): denied", "Answered questions")
 	// The next question is answered here.
 	f.ask(&fleet.Question{Job: "newxxxxxxxxx", ID: "q2", Attempt: 1, Tool: "Bash", Input: json.RawMessage(`{"command":"gofmt -w ."}`)})
 	s.see("gofmt -w .").press("a").see("no, and say why").press("e").see("Tell the agent why").types("Use goimports.").press("enter").see("denied: Bash: gofmt")
@@ -392,7 +392,7 @@ func TestJobDecisions(t *testing.T) {
 	}
 	back()
 	open("'flaky", "Fix the flaky upload test")
-	s.press("x").see("Its worker ends the agent").press("y").see("its worker ends it", "its worker ends it, as me@laptop wants")
+	s.press("x").see("Its worker ends the agent").press("y").see("its worker ends it", "its worker ends it, as me@laptop (unverified) wants")
 	back()
 	// The record changes between the question and the yes.
 	open("'Drop the old", "Drop the old tables")

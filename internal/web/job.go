@@ -100,7 +100,7 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 		case q.Answer == nil && !j.State.Ended():
 			page.Questions = append(page.Questions, newQuestionData(&drive.Status{Agent: q.Job}, ask.OfJob(q, ask.MaxShown)))
 		case q.Answer != nil:
-			page.Answered = append(page.Answered, answeredData{q.Job, "", q.ID, tty.Line(q.Answer.By), jobview.AnswerText(q.Answer)})
+			page.Answered = append(page.Answered, answeredData{q.Job, "", q.ID, tty.Line(jobview.Answerer(q.Answer)), jobview.AnswerText(q.Answer)})
 		}
 	}
 	d := s.newJobDrawer()
@@ -147,12 +147,12 @@ func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
 	answered, err := f.Answer(ctx, job, q.ID, answer)
 	switch {
 	case errors.Is(err, fleet.ErrAnswered) && answered != nil:
-		return refused(http.StatusConflict, "it was answered by %s: %s", tty.Line(answered.Answer.By), jobview.AnswerText(answered.Answer))
+		return refused(http.StatusConflict, "it was answered by %s: %s", tty.Line(jobview.Answerer(answered.Answer)), jobview.AnswerText(answered.Answer))
 	case err != nil:
 		return fleetError(err)
 	}
 	s.audit(r, "answered", job, q.ID, jobview.AnswerText(answered.Answer), clip.Marked(q.Tool+" "+string(q.Input), maxQuoted))
-	return reply(w, answeredData{job, "", q.ID, tty.Line(answered.Answer.By), jobview.AnswerText(answered.Answer)})
+	return reply(w, answeredData{job, "", q.ID, tty.Line(jobview.Answerer(answered.Answer)), jobview.AnswerText(answered.Answer)})
 }
 
 // decideJob makes a decision about a job.
@@ -207,7 +207,7 @@ func (d *jobDrawer) job(ctx context.Context, j *fleet.Job, questions []*fleet.Qu
 		d.span("waits", "its worker ends it")
 	}
 	d.time(j.Created, "submitted "+wording.Age(j.Created, d.at))
-	d.fact("by", j.By)
+	d.fact("by", jobview.Submitter(j))
 	d.fact("worker", j.Worker())
 	d.fact("cost", wording.Dollars(j.CostUSD()).Note())
 	if j.Spec.Repo != nil {
@@ -329,9 +329,9 @@ func (d *jobDrawer) answers(questions []*fleet.Question) {
 	for _, q := range questions {
 		d.raw("<li>")
 		d.text(q.Tool + ": " + jobview.AnswerText(q.Answer))
-		if q.Answer.By != "" && !q.Answer.Expired {
+		if by := jobview.Answerer(q.Answer); by != "" {
 			d.raw(" by ")
-			d.text(q.Answer.By)
+			d.text(by)
 		}
 		d.raw(" ")
 		d.time(q.Answer.At, d.clock(q.Answer.At))
@@ -352,7 +352,7 @@ func (d *jobDrawer) decisions(j *fleet.Job) {
 		d.raw("<li>")
 		d.time(n.At, d.clock(n.At))
 		d.raw(" ")
-		d.text(render.Join(n.By, n.Text))
+		d.text(render.Join(jobview.Author(n), n.Text))
 		if n.Result != nil {
 			d.element("p", "note", "A result that came too late:")
 			_ = export.WriteText(d, n.Result.Text, nil) // a builder takes everything
