@@ -575,19 +575,38 @@ func (j *Job) found(a *Attempt, r Result, costUSD float64) {
 	j.move(Done, ByTranscript, "")
 }
 
-func (e Requeue) apply(j *Job, at time.Time) error {
-	if err := j.only(e, Lost, Failed); err != nil {
+// CheckRequeue returns why [Requeue] can't start the job in a way, as a [*StateError], or nil if it can.
+func (j *Job) CheckRequeue(start Start) error {
+	e := Requeue{Start: start}
+	if err := j.only(e, stuckStates...); err != nil {
 		return err
 	}
 	switch {
-	case e.By == "":
-		return j.refuse(e, "by nobody")
-	case e.Start != Fresh && e.Start != Continued:
-		return j.refuse(e, fmt.Sprintf("with %q", e.Start))
-	case e.Start == Continued && j.From == nil:
+	case start != Fresh && start != Continued:
+		return j.refuse(e, fmt.Sprintf("with %q", start))
+	case start == Continued && j.From == nil:
 		return j.refuse(e, "it has no stored session that could be resumed")
 	case len(j.Attempts) >= maxAttempts:
 		return j.refuse(e, fmt.Sprintf("it has had %d attempts", len(j.Attempts)))
+	}
+	return nil
+}
+
+// MayRequeue reports whether [Requeue] can start the job from the beginning. Whether it can also resume the job,
+// [Job.CheckRequeue] knows.
+func (s *Summary) MayRequeue() bool {
+	return slices.Contains(stuckStates, s.State) && s.Attempts < maxAttempts
+}
+
+// stuckStates are the states of a job that goes on only if a person wants that.
+var stuckStates = []State{Lost, Failed}
+
+func (e Requeue) apply(j *Job, at time.Time) error {
+	if err := j.CheckRequeue(e.Start); err != nil {
+		return err
+	}
+	if e.By == "" {
+		return j.refuse(e, "by nobody")
 	}
 	failedBefore := j.Cause == ByDependency
 	j.progress()

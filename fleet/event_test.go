@@ -3,6 +3,7 @@ package fleet
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -451,6 +452,29 @@ func TestContinue(t *testing.T) {
 	never := must(t, newJob("j", &Spec{Prompt: "p"}, "me", start), Claim{worker}, Begin{first, "s", "p", ""}, Lose{Attempt: 1, Cause: ByLoss})
 	if _, err := never.Apply(Requeue{By: "me", Start: Continued}, start); err == nil {
 		t.Error("a session is continued that was not stored")
+	}
+}
+
+// A job tells which decisions are possible as the decisions themselves do.
+func TestCheckRequeue(t *testing.T) {
+	t.Parallel()
+	for _, state := range States {
+		for _, from := range []*From{nil, {Attempt: 1, Session: "s"}} {
+			for _, attempts := range []int{0, maxAttempts - 1, maxAttempts} {
+				j := &Job{ID: "j", State: state, From: from, Attempts: make([]Attempt, attempts)}
+				isStuck := (state == Lost || state == Failed) && attempts < maxAttempts
+				for start, want := range map[Start]bool{Fresh: isStuck, Continued: isStuck && from != nil, "backwards": false} {
+					why := j.CheckRequeue(start)
+					_, err := j.Apply(Requeue{By: "me", Start: start}, j.Changed)
+					if (why == nil) != want || fmt.Sprint(why) != fmt.Sprint(err) {
+						t.Errorf("%s, %d attempts, session %v, %s: %v, and the decision says %v", state, attempts, from, start, why, err)
+					}
+				}
+				if got := j.Summary().MayRequeue(); got != isStuck {
+					t.Errorf("%s, %d attempts: the summary says %t", state, attempts, got)
+				}
+			}
+		}
 	}
 }
 

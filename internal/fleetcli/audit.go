@@ -43,7 +43,7 @@ func newJobsAudit(p *Program) *cobra.Command {
 		RunE: clikit.RunE(o.run),
 	}
 	o.addFlags(cmd)
-	cmd.ValidArgsFunction = o.completeJobs(1, nil)
+	cmd.ValidArgsFunction = o.completeJobs(1, isAny)
 	clikit.AddOnOff(cmd, &o.json, "json", "print each decision as a JSON object")
 	return cmd
 }

@@ -24,12 +24,11 @@ var completionTime = 2 * time.Second
 
 var _ = timelimit.Register(&completionTime)
 
-// States that jobs of a completion are in; nil means all.
-var (
-	openStates    = slices.DeleteFunc(slices.Clone(fleet.States), fleet.State.Ended)
-	endedStates   = slices.DeleteFunc(slices.Clone(fleet.States), func(s fleet.State) bool { return !s.Ended() })
-	stoppedStates = []fleet.State{fleet.Lost, fleet.Failed}
-)
+// The jobs of a completion.
+func isAny(jobview.Row) bool     { return true }
+func isOpen(r jobview.Row) bool  { return r.State != fleet.Damaged && !r.State.Ended() }
+func isEnded(r jobview.Row) bool { return r.State.Ended() }
+func isStuck(r jobview.Row) bool { return r.MayRequeue() }
 
 // completes calls a function with a connection for completions. Whatever fails, there are none: nobody
 // reads an error in the middle of a line.
@@ -52,19 +51,14 @@ func (p *place) completes(ctx context.Context, find func(ctx context.Context, c 
 	return find(ctx, c), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// completeJobs completes the IDs of up to so many jobs in some states: jobs that need attention
-// first.
-func (p *place) completeJobs(most int, states []fleet.State) cobra.CompletionFunc {
-	return p.completeRows(most, func(r jobview.Row) bool { return states == nil || slices.Contains(states, r.State) })
-}
-
 // completeAsking completes the ID of a job that asks something.
 func (p *place) completeAsking() cobra.CompletionFunc {
-	return p.completeRows(1, func(r jobview.Row) bool { return r.Asks })
+	return p.completeJobs(1, func(r jobview.Row) bool { return r.Asks })
 }
 
-// completeRows completes the IDs of up to so many jobs that are wanted.
-func (p *place) completeRows(most int, wants func(jobview.Row) bool) cobra.CompletionFunc {
+// completeJobs completes the IDs of up to so many jobs that are wanted: jobs that need attention
+// first.
+func (p *place) completeJobs(most int, wants func(jobview.Row) bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp

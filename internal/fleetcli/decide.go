@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
+	"github.com/clewdev/clew/internal/jobview"
 	"github.com/clewdev/clew/internal/tty"
 )
 
@@ -24,12 +25,12 @@ type decision struct {
 	decide func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) // returns nil for a job that is gone
 }
 
-// newDecision returns the command for a decision about jobs in some states.
-func newDecision(o *decision, states []fleet.State, cmd *cobra.Command) *cobra.Command {
+// newDecision returns the command for a decision. Completion offers the jobs about which it is possible.
+func newDecision(o *decision, possible func(jobview.Row) bool, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = atLeastOne
 	cmd.RunE = clikit.RunE(o.run)
 	o.addFlags(cmd)
-	cmd.ValidArgsFunction = o.completeJobs(math.MaxInt, states)
+	cmd.ValidArgsFunction = o.completeJobs(math.MaxInt, possible)
 	clikit.AddOnOff(cmd, &o.json, "json", "print the record of each job as a JSON object")
 	return cmd
 }
@@ -54,7 +55,7 @@ func newJobsCancel(p *Program) *cobra.Command {
 	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
 		return c.Cancel(ctx, j.ID, o.why)
 	}
-	cmd := newDecision(o, openStates, &cobra.Command{
+	cmd := newDecision(o, isOpen, &cobra.Command{
 		Use:   "cancel ID...",
 		Short: "Cancel jobs",
 		Long: `Cancel jobs. The worker of a running job ends its agent and keeps its changes so far.
@@ -70,7 +71,7 @@ func newJobsResume(p *Program) *cobra.Command {
 	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
 		return c.Requeue(ctx, j.ID, fleet.Requeue{Why: o.why, Start: fleet.Continued, BudgetUSD: o.budget, MaxTurns: o.turns})
 	}
-	cmd := newDecision(o, stoppedStates, &cobra.Command{
+	cmd := newDecision(o, isStuck, &cobra.Command{
 		Use:   "resume ID...",
 		Short: "Resume lost or failed jobs",
 		Long: `Resume lost or failed jobs where they stopped, in a copy of the stored session and with
@@ -90,7 +91,7 @@ func newJobsRetry(p *Program) *cobra.Command {
 	o.decide = func(ctx context.Context, c *connection, j *fleet.Job) (*fleet.Job, error) {
 		return c.Requeue(ctx, j.ID, fleet.Requeue{Why: o.why, Start: fleet.Fresh, BudgetUSD: o.budget})
 	}
-	cmd := newDecision(o, stoppedStates, &cobra.Command{
+	cmd := newDecision(o, isStuck, &cobra.Command{
 		Use:   "retry ID...",
 		Short: "Restart lost or failed jobs",
 		Long: `Restart lost or failed jobs from the prompt, in a new session. Actions of the agent
@@ -105,7 +106,7 @@ outside its working directory can happen twice.`,
 
 func newJobsDrop(p *Program) *cobra.Command {
 	o := &decision{place: place{Program: p}, unread: true, decide: dropped}
-	return newDecision(o, endedStates, &cobra.Command{
+	return newDecision(o, isEnded, &cobra.Command{
 		Use:   "drop ID...",
 		Short: "Remove jobs that have ended",
 		Long: `Remove the records and files of jobs that have ended. Their sessions stay in the store.
@@ -198,7 +199,7 @@ func refusal(ctx context.Context, err error, flags fleetFlags, j *fleet.Job) err
 	case state.Event == "dropped":
 		f.Hint = fmt.Sprintf(`Run "%s" first.`, flags.command("jobs", "cancel", j.ID))
 	case state.State == fleet.Lost, state.State == fleet.Failed:
-		f.Hint = hintFor(flags, j.Summary())
+		f.Hint = hintOf(flags, j)
 	case state.State.Ended():
 		f.Hint = fmt.Sprintf(`Run "%s" to see how it ended.`, flags.command("jobs", "show", j.ID))
 	case state.Event == "requeued":

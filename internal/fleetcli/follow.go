@@ -90,7 +90,7 @@ func (f *follower) remark(ctx context.Context) {
 	if err != nil {
 		return // the connection is lost, or was left
 	}
-	if why := around.reason(j.Summary()); why != "" {
+	if why := around.reasonOfJob(j); why != "" {
 		f.tell(fmt.Sprintf("job %s is %s: %s", j.ID, j.State, clikit.Printable(why)))
 	}
 }

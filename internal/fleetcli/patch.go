@@ -49,7 +49,7 @@ func newJobsPatch(p *Program) *cobra.Command {
 		RunE: clikit.RunE(o.run),
 	}
 	o.addFlags(cmd)
-	cmd.ValidArgsFunction = o.completeJobs(1, nil)
+	cmd.ValidArgsFunction = o.completeJobs(1, isAny)
 	clikit.AddOnOff(cmd, &o.apply, "apply", "apply the patch here")
 	clikit.AddOnOff(cmd, &o.links, "allow-links", "with --apply, allow symbolic links that stay in the repository")
 	cmd.Flags().IntVar(&o.attempt, "attempt", 0, "`number` of the attempt (default the last one with a patch)")

@@ -56,11 +56,20 @@ func (s *surroundings) row(j *fleet.Summary) jobview.Row {
 // reason says in words why a job is in its state, or what it waits for, with the command that helps, and ""
 // if there is nothing to say.
 func (s *surroundings) reason(j *fleet.Summary) string {
+	return s.explained(j, hintFor(fleetFlags(s.Flags), j, true))
+}
+
+// reasonOfJob is like reason, and names only a command that is possible.
+func (s *surroundings) reasonOfJob(j *fleet.Job) string {
+	return s.explained(j.Summary(), hintOf(fleetFlags(s.Flags), j))
+}
+
+func (s *surroundings) explained(j *fleet.Summary, hint string) string {
 	r := s.row(j)
 	if r.Asks {
 		return "asks: " + fleetFlags(s.Flags).command("jobs", "approve", j.ID)
 	}
-	return withHint(s.Reason(r), hintFor(fleetFlags(s.Flags), j))
+	return withHint(s.Reason(r), hint)
 }
 
 // withHint adds the command that a hint names to a text.
@@ -72,21 +81,29 @@ func withHint(text, hint string) string {
 	return text
 }
 
-// hintFor returns the remedy for a job that does not continue by itself, or "".
-func hintFor(flags fleetFlags, j *fleet.Summary) string {
-	resume, retry := flags.command("jobs", "resume", j.ID), flags.command("jobs", "retry", j.ID)
-	switch {
-	case j.State == fleet.Failed && j.Cause == fleet.ByBudget:
-		return fmt.Sprintf(`Go on with "%s", or begin again with "%s".`,
-			flags.command("jobs", "resume", j.ID, "--budget", "USD"), flags.command("jobs", "retry", j.ID, "--budget", "USD"))
-	case j.State == fleet.Failed && j.Cause == fleet.ByTurns:
-		return fmt.Sprintf(`Go on with "%s", with as many turns again or with those of --turns.`, resume)
-	case j.State == fleet.Lost:
-		return fmt.Sprintf(`Go on with "%s", or begin again with "%s".`, resume, retry)
-	case j.State == fleet.Failed:
-		return fmt.Sprintf(`Begin again with "%s".`, retry)
+// hintOf returns the remedy for a job that does not continue by itself, or "" if there is none.
+func hintOf(flags fleetFlags, j *fleet.Job) string {
+	return hintFor(flags, j.Summary(), j.CheckRequeue(fleet.Continued) == nil)
+}
+
+// hintFor is like hintOf for a job whose session can be resumed or not.
+func hintFor(flags fleetFlags, j *fleet.Summary, canResume bool) string {
+	var more []string
+	if j.Cause == fleet.ByBudget {
+		more = []string{"--budget", "USD"}
 	}
-	return ""
+	resume := flags.command(append([]string{"jobs", "resume", j.ID}, more...)...)
+	retry := flags.command(append([]string{"jobs", "retry", j.ID}, more...)...)
+	isBest := j.State == fleet.Lost || j.Cause == fleet.ByBudget || j.Cause == fleet.ByTurns // to resume it
+	switch {
+	case !j.MayRequeue():
+		return ""
+	case !canResume || !isBest:
+		return fmt.Sprintf(`Begin again with "%s".`, retry)
+	case j.Cause == fleet.ByTurns:
+		return fmt.Sprintf(`Go on with "%s", with as many turns again or with those of --turns.`, resume)
+	}
+	return fmt.Sprintf(`Go on with "%s", or begin again with "%s".`, resume, retry)
 }
 
 // reasonOf describes why a job ended, in the words of its record.

@@ -45,7 +45,7 @@ func newJobsShow(p *Program) *cobra.Command {
 		RunE: clikit.RunE(o.run),
 	}
 	o.addFlags(cmd)
-	cmd.ValidArgsFunction = o.completeJobs(1, nil)
+	cmd.ValidArgsFunction = o.completeJobs(1, isAny)
 	clikit.AddOnOff(cmd, &o.log, "log", "show each change of the record")
 	clikit.AddOnOff(cmd, &o.json, "json", "print the record as a JSON object, or with --log one per change")
 	return cmd
@@ -99,7 +99,7 @@ func (c *connection) view(ctx context.Context, j *fleet.Job) (*jobView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &jobView{Job: j, Reason: around.reason(j.Summary()), Refused: map[string]string{}, around: around, flags: c.flags}
+	v := &jobView{Job: j, Reason: around.reasonOfJob(j), Refused: map[string]string{}, around: around, flags: c.flags}
 	for _, w := range around.Workers {
 		if why, ok := w.Refused[j.ID]; ok {
 			v.Refused[workerName(w)] = why

@@ -103,7 +103,7 @@ func (o *submitOptions) addJobFlags(cmd *cobra.Command) {
 	set.StringVar(&s.Queue, "queue", "", "`name` of the queue (default \""+fleet.DefaultQueue+"\")")
 	set.StringVar(&s.Account, "account", "", "`name` of the account whose limits the job uses (default \""+fleet.DefaultAccount+"\")")
 	set.StringArrayVar(&o.after, "after", nil, "start when the job with this `ID` is done; repeatable")
-	clikit.CompleteFlag(cmd, "after", o.completeJobs(1, nil))
+	clikit.CompleteFlag(cmd, "after", o.completeJobs(1, isAny))
 	set.StringVar(&o.ask, "ask", "", "let somebody answer questions, for this `duration` each (24h without one)")
 	set.Lookup("ask").NoOptDefVal = "24h"
 	set.StringSliceVar(&o.askTools, "ask-tools", nil, "also ask before every call of these `tools`, separated by commas")
@@ -300,7 +300,7 @@ func (o *submitOptions) printEnd(ctx context.Context, c *connection, j *fleet.Jo
 		return nil
 	}
 	text := "job " + j.ID + " " + endText(j)
-	return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(text), Hint: hintFor(c.flags, j.Summary())}
+	return &clikit.Failure{Code: clikit.ExitFailed, Err: errors.New(text), Hint: hintOf(c.flags, j)}
 }
 
 // endText describes the end of a job.

@@ -45,7 +45,7 @@ func newJobsTail(p *Program) *cobra.Command {
 		RunE:    clikit.RunE(o.run),
 	}
 	o.addFlags(cmd)
-	cmd.ValidArgsFunction = o.completeJobs(1, nil)
+	cmd.ValidArgsFunction = o.completeJobs(1, isAny)
 	clikit.AddOnOff(cmd, &o.json, "json", "print one JSON object per line")
 	return cmd
 }

@@ -235,16 +235,17 @@ func (j *jobScreen) text() string {
 func (j *jobScreen) decide(a keymap.Action) tea.Cmd {
 	f, id, state := j.fleet, j.id, j.job.State
 	name := "\"" + tty.Fit(j.title(), 40) + "\""
-	isStuck := state == fleet.Lost || state == fleet.Failed
+	if start, ok := requeues[a]; ok {
+		if err := j.job.CheckRequeue(start); err != nil {
+			j.say(j.notRequeued(a, err))
+			return nil
+		}
+	}
 	switch {
-	case a == keymap.Cancel && state.Ended(), a == keymap.Delete && !state.Ended(), (a == keymap.Resume || a == keymap.Retry) && !isStuck:
+	case a == keymap.Cancel && state.Ended(), a == keymap.Delete && !state.Ended():
 		j.say("the job is " + string(state) + map[keymap.Action]string{
 			keymap.Cancel: "", keymap.Delete: ": only an ended job can be dropped",
-			keymap.Resume: ": only a lost or failed job can be resumed", keymap.Retry: ": only a lost or failed job can be restarted",
 		}[a])
-		return nil
-	case a == keymap.Resume && j.job.From == nil:
-		j.say("no session to resume: " + j.opts.Keys.KeyFor(keymap.InJob, keymap.Retry) + " restarts the job")
 		return nil
 	case j.job.Cause == fleet.ByBudget && a == keymap.Resume, j.job.Cause == fleet.ByTurns && a == keymap.Resume:
 		return j.requeueWithMore(fleet.Continued)
@@ -270,6 +271,24 @@ func (j *jobScreen) decide(a keymap.Action) tea.Cmd {
 		return j.confirmed("Drop the record and the files of "+name+"?", func(ctx context.Context) (*fleet.Job, error) { return nil, f.Drop(ctx, id) })
 	}
 	return nil
+}
+
+// requeues are the actions that continue or restart a job.
+var requeues = map[keymap.Action]fleet.Start{keymap.Resume: fleet.Continued, keymap.Retry: fleet.Fresh}
+
+// notRequeued explains why an action does not continue or restart the job.
+func (j *jobScreen) notRequeued(a keymap.Action, err error) string {
+	done := map[keymap.Action]string{keymap.Resume: "resumed", keymap.Retry: "restarted"}[a]
+	refusal, ok := errors.AsType[*fleet.StateError](err)
+	switch {
+	case !ok:
+		return fleetErrorText(err)
+	case refusal.Why == "":
+		return "the job is " + string(j.job.State) + ": only a lost or failed job can be " + done
+	case j.job.CheckRequeue(fleet.Fresh) == nil:
+		return "no session to resume: " + j.opts.Keys.KeyFor(keymap.InJob, keymap.Retry) + " restarts the job"
+	}
+	return "the job can't be " + done + ": " + refusal.Why
 }
 
 // requeueWithMore asks for a larger budget, or for a number of turns, then continues or restarts

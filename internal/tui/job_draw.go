@@ -53,10 +53,12 @@ func (j *jobScreen) draw(width, height int) Frame {
 func (j *jobScreen) hints() []string {
 	can := map[keymap.Action]bool{keymap.Open: true, keymap.Back: !j.isFirst(), keymap.Close: j.isFirst(), keymap.Help: true}
 	if j.job != nil {
-		isStuck := j.job.State == fleet.Lost || j.job.State == fleet.Failed
 		can[keymap.AnswerJob], can[keymap.Files] = len(j.open()) > 0, jobview.Patched(j.job) != nil
 		can[keymap.OpenSession] = len(j.job.Attempts) > 0
-		can[keymap.Resume], can[keymap.Retry], can[keymap.Cancel] = isStuck && j.job.From != nil, isStuck, !j.job.State.Ended()
+		for action, start := range requeues {
+			can[action] = j.job.CheckRequeue(start) == nil
+		}
+		can[keymap.Cancel] = !j.job.State.Ended()
 	}
 	var hints []string
 	for _, b := range j.opts.Keys.In(keymap.InJob) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -385,6 +386,12 @@ func TestJobDecisions(t *testing.T) {
 	if j, err := f.as("tester").Job(t.Context(), "failxxxxxxxx"); err != nil || j.Spec.Limits.BudgetUSD != 9 || j.Next != fleet.Fresh {
 		t.Errorf("%+v, %v", j, err)
 	}
+	tired := budgetJob(fleet.ByAgent)
+	tired.Attempts = slices.Repeat(tired.Attempts, 100) // no job has more
+	f.put(tired)
+	s.see("failed · the agent reports an error").unseen("R retry")
+	s.press("R").see("the job can't be restarted: it has had 100 attempts")
+	s.press("r").see("the job can't be resumed: it has had 100 attempts")
 	f.put(budgetJob(fleet.ByTurns))
 	s.see("failed · the turns are used up").press("r").see("how many turns: 40").press("enter").see("the job is queued")
 	if j, err := f.as("tester").Job(t.Context(), "failxxxxxxxx"); err != nil || j.Spec.Agent.MaxTurns != 40 || j.Next != fleet.Continued {

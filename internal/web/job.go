@@ -90,8 +90,7 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 		ID: j.ID, Title: jobview.Title(j.Summary()), Budget: j.Cause == fleet.ByBudget, CanStop: !j.State.Ended() && j.Cancel == nil,
 		Questions: []questionData{}, Answered: []answeredData{},
 	}
-	page.CanRetry = j.State == fleet.Lost || j.State == fleet.Failed
-	page.CanGoOn = page.CanRetry && j.From != nil
+	page.CanRetry, page.CanGoOn = j.CheckRequeue(fleet.Fresh) == nil, j.CheckRequeue(fleet.Continued) == nil
 	if a := jobview.Patched(j); a != nil {
 		page.Patch = a.Patch
 	}

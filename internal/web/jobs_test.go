@@ -417,6 +417,11 @@ func TestDecideAboutJobs(t *testing.T) {
 	if audit := s.audited.String(); !strings.Contains(audit, ` resume "a"`) || !strings.Contains(audit, ` cancel "a"`) || strings.Count(audit, "refused") != 3 {
 		t.Errorf("the audit is %s", audit)
 	}
+	most := slices.Repeat([]fleet.Attempt{attempt("w")}, 100)
+	s.put(&fleet.Job{ID: "tired", Spec: spec("Work"), State: fleet.Failed, Attempts: most})
+	if _, page := s.send(http.MethodGet, "jobs/tired", nil); page["canRetry"] != false || page["canGoOn"] != false {
+		t.Errorf("a page offers to restart a job that has had all its attempts: %v", page)
+	}
 	s.put(&fleet.Job{ID: "b", Spec: spec("Work"), State: fleet.Failed, Attempts: []fleet.Attempt{attempt("w")}})
 	if status, response := s.send(http.MethodPost, "jobs/b/retry", map[string]any{}); status != 200 || response["state"] != "queued" {
 		t.Errorf("retry: %d %v", status, response)
