@@ -45,6 +45,8 @@ States:
   failed     ended without one
   canceled   was canceled
 
+AGE is the time since the submit, or since the end of a job that ended.
+
 All subcommands take an ID or the start of one.`
 
 func newJobs(p *Program) *cobra.Command {
@@ -204,7 +206,7 @@ func (o *jobsOptions) table(sel *selection, columns int, color bool) string {
 	t := clikit.NewTable("ID", "STATE", "TITLE", "AGE>", "WORKER", "COST>", "REASON")
 	t.Color = color
 	for _, j := range sel.jobs {
-		t.Add(j.ID, string(j.State), j.Title, wording.Age(j.Created, sel.around.At), j.Worker, wording.Dollars(j.CostUSD).Note(), sel.around.reason(j))
+		t.Add(j.ID, string(j.State), j.Title, wording.Age(jobview.Since(j), sel.around.At), j.Worker, wording.Dollars(j.CostUSD).Note(), sel.around.reason(j))
 		t.Style(tty.Strong, jobview.Style(j.State), tty.Plain)
 	}
 	t.Print(&b, columns)

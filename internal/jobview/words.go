@@ -280,5 +280,14 @@ func Style(s fleet.State) tty.Style {
 	return tty.Plain
 }
 
+// Since is the time from which lists count the age of a job: its submit or, if it ended, its end. Lists have ended jobs
+// in the order of their ends.
+func Since(s *fleet.Summary) time.Time {
+	if s.State.Ended() {
+		return s.Changed
+	}
+	return s.Created
+}
+
 // Title is the clean name of a job.
 func Title(s *fleet.Summary) string { return cmp.Or(tty.Line(s.Title), s.ID) }

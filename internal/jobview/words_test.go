@@ -107,3 +107,18 @@ func TestWho(t *testing.T) {
 		}
 	}
 }
+
+// A job that ended is as old as its end.
+func TestSince(t *testing.T) {
+	t.Parallel()
+	for _, state := range fleet.States {
+		s := &fleet.Summary{State: state, Created: testNow.Add(-time.Hour), Changed: testNow}
+		want := s.Created
+		if state == fleet.Done || state == fleet.Failed || state == fleet.Canceled {
+			want = s.Changed
+		}
+		if got := Since(s); got != want {
+			t.Errorf("a job that is %s counts from %v", state, got)
+		}
+	}
+}

@@ -181,18 +181,10 @@ func (s *jobsScreen) line(item int, columns []column, now time.Time) string {
 		case "cost":
 			return listCell{text: wording.Dollars(r.CostUSD).Note(), style: tty.Cost}
 		case "age":
-			return listCell{text: wording.Age(since(r.Summary), now), style: tty.Dim}
+			return listCell{text: wording.Age(jobview.Since(r.Summary), now), style: tty.Dim}
 		}
 		return listCell{}
 	})
-}
-
-// since returns the time at which a job was submitted or, if it ended, the time of its end.
-func since(s *fleet.Summary) time.Time {
-	if s.State.Ended() {
-		return s.Changed
-	}
-	return s.Created
 }
 
 func reasonStyle(r jobview.Row) tty.Style {

@@ -177,10 +177,7 @@ func (d *jobDrawer) item(j jobview.Row) {
 	d.raw(`</a><p class="facts">`)
 	d.state(j.State)
 	d.reasons(j, "")
-	since := j.Created
-	if j.State.Ended() {
-		since = j.Changed
-	}
+	since := jobview.Since(j.Summary)
 	d.time(since, wording.Age(since, d.at))
 	d.span("path", j.Worker)
 	d.span("cost", wording.Dollars(j.CostUSD).Note())
