@@ -103,6 +103,11 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	d := s.newJobDrawer()
+	if j.State == fleet.Queued { // workers explain why they don't take it
+		if err := d.around.Look(ctx, f); err != nil {
+			return fleetError(err)
+		}
+	}
 	if remark != "" {
 		d.element("p", "error", remark)
 	}

@@ -162,11 +162,15 @@ func (s *Server) drawJobs(found *jobview.Listing) string {
 // A jobDrawer writes jobs.
 type jobDrawer struct {
 	markup
-	s  *Server
-	at time.Time // now, in the zone of pages
+	s      *Server
+	at     time.Time // now, in the zone of pages
+	around jobview.Surroundings
 }
 
-func (s *Server) newJobDrawer() *jobDrawer { return &jobDrawer{s: s, at: s.opts.Now().In(s.opts.Zone)} }
+func (s *Server) newJobDrawer() *jobDrawer {
+	at := s.opts.Now().In(s.opts.Zone)
+	return &jobDrawer{s: s, at: at, around: jobview.Surroundings{At: at, Flags: s.opts.FleetFlags}}
+}
 
 // item writes a job of the list.
 func (d *jobDrawer) item(j jobview.Row) {
@@ -189,11 +193,11 @@ func (d *jobDrawer) state(s fleet.State) { d.span("state "+styleClasses[jobview.
 
 // reasons writes the reason for a job's state, with the details in its record.
 func (d *jobDrawer) reasons(j jobview.Row, said string) {
-	class, around := "reason", jobview.Surroundings{At: d.at, Flags: d.s.opts.FleetFlags}
+	class := "reason"
 	if j.Asks {
 		class += " waits"
 	}
-	d.span(class, render.Join(around.Reason(j), said))
+	d.span(class, render.Join(d.around.Reason(j), said))
 }
 
 // clock is a time of today or of another day.

@@ -160,6 +160,16 @@ func TestJobList(t *testing.T) {
 	s.listed("Ended <span class=\"n\">1<")
 }
 
+// The page of a queued job says why no worker takes it.
+func TestJobPageSaysWhy(t *testing.T) {
+	t.Parallel()
+	s := newJobServer(t)
+	s.put(&fleet.Job{ID: "a", Spec: spec("Work"), State: fleet.Queued})
+	if html := s.html("jobs/a"); !strings.Contains(html, "no worker runs; clew worker") {
+		t.Errorf("the page does not say why the job waits: %s", html)
+	}
+}
+
 // The list has at most maxJobs rows.
 func TestManyJobs(t *testing.T) {
 	t.Parallel()
