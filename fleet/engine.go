@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// An Engine keeps records and files, and carries messages. It knows nothing about jobs. Package fleettest
-// tests an implementation. Its methods may be called from several goroutines. They return within the time
-// of their context.
+// An Engine keeps records and files, and carries messages. It knows nothing about jobs. It refuses what [CheckRecords]
+// and the functions beside it refuse. Package fleettest tests an implementation. Its methods may be called from several
+// goroutines. They return within the time of their context.
 type Engine interface {
-	// Set writes records of a table, all or none. Each has the revision that it replaces: 0 means
+	// Set writes records of a table, at most 1,000, all or none. Each has the revision that it replaces: 0 means
 	// that the key must not exist. If any of them changed, the error wraps [ErrConflict], and
 	// nothing is written. With another error it is not known whether they were written. The records
 	// are on disk when Set returns without an error. It returns the new revisions, which rise with
@@ -67,8 +67,8 @@ const (
 // Tables are all tables.
 var Tables = []Table{Jobs, Workers, Accounts, Questions, Decisions}
 
-// A Record is the data of a key in an engine. Keys and the names of files consist of letters,
-// digits and "-", "_" and "."; names of files also have "/".
+// A Record is the data of a key in an engine. Keys and the names of files consist of 1 to 512
+// letters, digits and "-", "_" and "."; names of files, and subjects of messages, also have "/".
 type Record struct {
 	Key      string
 	Revision uint64
@@ -82,6 +82,3 @@ var (
 	ErrConflict = errors.New("the record has changed meanwhile")
 	ErrNotFound = errors.New("there is no such record")
 )
-
-// MaxRecord is the maximum size of a record's data, in bytes.
-const MaxRecord = 256 << 10

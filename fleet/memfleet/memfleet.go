@@ -48,12 +48,9 @@ func New() *Engine {
 	return e
 }
 
-// maxLabel is the maximum length of a record's label, in bytes.
-const maxLabel = 2 << 10
-
 // Set writes records, all or none.
 func (e *Engine) Set(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
-	if err := errors.Join(ctx.Err(), checkTable(t), checkRecords(records)); err != nil {
+	if err := errors.Join(ctx.Err(), refused(fleet.CheckTable(t), fleet.CheckRecords(records))); err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
@@ -88,7 +85,7 @@ func (e *Engine) current(t fleet.Table, key string) fleet.Record {
 
 // Get returns a record.
 func (e *Engine) Get(ctx context.Context, t fleet.Table, key string) (fleet.Record, error) {
-	if err := errors.Join(ctx.Err(), checkTable(t), checkKey(key)); err != nil {
+	if err := errors.Join(ctx.Err(), refused(fleet.CheckTable(t), fleet.CheckKey(key))); err != nil {
 		return fleet.Record{}, err
 	}
 	e.mu.Lock()
@@ -105,11 +102,11 @@ func (e *Engine) Get(ctx context.Context, t fleet.Table, key string) (fleet.Reco
 // records have no data.
 func (e *Engine) List(ctx context.Context, t fleet.Table, group string, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
 	return func(yield func(fleet.Record, error) bool) {
-		err := checkTable(t)
+		err := fleet.CheckTable(t)
 		if group != "" {
-			err = errors.Join(err, checkGroup(group))
+			err = errors.Join(err, fleet.CheckGroup(group))
 		}
-		if err != nil {
+		if err := refused(err); err != nil {
 			yield(fleet.Record{}, err)
 			return
 		}
@@ -128,7 +125,7 @@ func (e *Engine) List(ctx context.Context, t fleet.Table, group string, wants fu
 // History returns everything that was written under a key, the oldest first.
 func (e *Engine) History(ctx context.Context, t fleet.Table, key string) iter.Seq2[fleet.Record, error] {
 	return func(yield func(fleet.Record, error) bool) {
-		if err := errors.Join(checkTable(t), checkKey(key)); err != nil {
+		if err := refused(fleet.CheckTable(t), fleet.CheckKey(key)); err != nil {
 			yield(fleet.Record{}, err)
 			return
 		}
@@ -167,7 +164,7 @@ func wanted(r fleet.Record, wants func(string) bool) fleet.Record {
 
 // Remove removes a record with its history.
 func (e *Engine) Remove(ctx context.Context, t fleet.Table, key string, revision uint64) error {
-	if err := errors.Join(ctx.Err(), checkTable(t), checkKey(key)); err != nil {
+	if err := errors.Join(ctx.Err(), refused(fleet.CheckTable(t), fleet.CheckKey(key))); err != nil {
 		return err
 	}
 	e.mu.Lock()
@@ -206,11 +203,11 @@ type watcher struct {
 // pair.
 func (e *Engine) Watch(ctx context.Context, t fleet.Table, key string, wants func(label string) bool) iter.Seq2[fleet.Record, error] {
 	return func(yield func(fleet.Record, error) bool) {
-		err := checkTable(t)
+		err := fleet.CheckTable(t)
 		if key != "" {
-			err = errors.Join(err, checkKey(key))
+			err = errors.Join(err, fleet.CheckKey(key))
 		}
-		if err != nil {
+		if err := refused(err); err != nil {
 			yield(fleet.Record{}, err)
 			return
 		}
@@ -311,7 +308,7 @@ const maxMessages = 1024
 
 // Publish sends a message to the listeners whose loops over Listen are running.
 func (e *Engine) Publish(ctx context.Context, subject string, message []byte) error {
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), refused(fleet.CheckSubject(subject))); err != nil {
 		return err
 	}
 	e.mu.Lock()
@@ -332,6 +329,10 @@ func (e *Engine) Publish(ctx context.Context, subject string, message []byte) er
 // error is the last pair.
 func (e *Engine) Listen(ctx context.Context, subject string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
+		if err := refused(fleet.CheckSubject(subject)); err != nil {
+			yield(nil, err)
+			return
+		}
 		l := &listener{subject, make(chan []byte, maxMessages)}
 		e.mu.Lock()
 		e.listeners = append(e.listeners, l)
@@ -358,7 +359,7 @@ func (e *Engine) unlisten(l *listener) {
 
 // Put stores a file. One that is there stays if r or the context fails.
 func (e *Engine) Put(ctx context.Context, name string, r io.Reader) error {
-	if err := errors.Join(ctx.Err(), checkFile(name)); err != nil {
+	if err := errors.Join(ctx.Err(), refused(fleet.CheckFile(name))); err != nil {
 		return err
 	}
 	data, err := io.ReadAll(r)
@@ -373,7 +374,7 @@ func (e *Engine) Put(ctx context.Context, name string, r io.Reader) error {
 
 // Open returns a file as it is now.
 func (e *Engine) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	if err := errors.Join(ctx.Err(), checkFile(name)); err != nil {
+	if err := errors.Join(ctx.Err(), refused(fleet.CheckFile(name))); err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
@@ -387,7 +388,11 @@ func (e *Engine) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 
 // Delete removes the files whose names start with a prefix.
 func (e *Engine) Delete(ctx context.Context, prefix string) error {
-	if err := ctx.Err(); err != nil {
+	err := ctx.Err()
+	if prefix != "" {
+		err = errors.Join(err, refused(fleet.CheckFile(prefix)))
+	}
+	if err != nil {
 		return err
 	}
 	e.mu.Lock()

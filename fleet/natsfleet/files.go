@@ -91,7 +91,7 @@ func (e *Engine) fileName(subject string) (string, error) {
 
 // Put implements [fleet.Engine].
 func (e *Engine) Put(ctx context.Context, name string, r io.Reader) error {
-	err := errors.Join(ctx.Err(), checkFile(name))
+	err := errors.Join(ctx.Err(), fleet.CheckFile(name))
 	if err == nil {
 		err = e.put(ctx, name, r)
 	}
@@ -199,7 +199,7 @@ func (e *Engine) confirm(ctx context.Context, acks *nats.Subscription) (uint64, 
 
 // Open implements [fleet.Engine]. The context also bounds reading.
 func (e *Engine) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	err := errors.Join(ctx.Err(), checkFile(name))
+	err := errors.Join(ctx.Err(), fleet.CheckFile(name))
 	if err == nil {
 		var r *fileReader
 		if r, err = e.openFile(ctx, name); err == nil {
@@ -283,7 +283,7 @@ func (r *fileReader) Close() error {
 func (e *Engine) Delete(ctx context.Context, prefix string) error {
 	err := ctx.Err()
 	if err == nil && prefix != "" {
-		err = checkFile(prefix)
+		err = fleet.CheckFile(prefix)
 	}
 	if err == nil {
 		err = e.deleteFiles(ctx, prefix)

@@ -29,7 +29,7 @@ var errRemoved = errors.New("it was removed meanwhile")
 // missing, the error comes after the changes that are there.
 func (e *Engine) History(ctx context.Context, t fleet.Table, key string) iter.Seq2[fleet.Record, error] {
 	return func(yield func(fleet.Record, error) bool) {
-		err := errors.Join(ctx.Err(), checkTable(t), checkKey(key))
+		err := errors.Join(ctx.Err(), fleet.CheckTable(t), fleet.CheckKey(key))
 		if err == nil {
 			err = e.history(ctx, t, key, yield)
 		}

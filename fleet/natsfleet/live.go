@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/natsclient"
 )
 
@@ -20,7 +21,7 @@ func (e *Engine) liveSubject(subject string) string {
 func (e *Engine) Publish(ctx context.Context, subject string, message []byte) error {
 	err := ctx.Err()
 	if err == nil {
-		err = checkChars("subject", subject, "-_./")
+		err = fleet.CheckSubject(subject)
 	}
 	if err == nil && int64(len(message)) > e.conn.MaxPayload() {
 		err = fmt.Errorf("a message of %d bytes is too long; the server takes %d", len(message), e.conn.MaxPayload())
@@ -68,7 +69,7 @@ func (e *Engine) Listen(ctx context.Context, subject string) iter.Seq2[[]byte, e
 
 // subscribe returns when the server knows about the subscription.
 func (e *Engine) subscribe(ctx context.Context, subject string) (*nats.Subscription, error) {
-	if err := checkChars("subject", subject, "-_./"); err != nil {
+	if err := fleet.CheckSubject(subject); err != nil {
 		return nil, err
 	}
 	return answered(ctx, e, func(ctx context.Context) (*nats.Subscription, error) {

@@ -1,7 +1,6 @@
 package natsfleet
 
 import (
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"strconv"
@@ -28,15 +27,9 @@ const (
 	writeHeader         = "Clew-Write" // is another one for each call of Set
 )
 
-const (
-	maxKey   = 512
-	maxLabel = 2 << 10
-	// maxBatch is the maximum number of messages in one batch.
-	maxBatch = 1000
-	// markTTL is the time for which the server keeps the mark of a removed record, for watchers.
-	// Its history goes at once.
-	markTTL = time.Hour
-)
+// markTTL is the time for which the server keeps the mark of a removed record, for watchers. Its
+// history goes at once.
+const markTTL = time.Hour
 
 // A message is a message as it was stored.
 type message struct {
@@ -116,62 +109,4 @@ func (m *message) record() (fleet.Record, error) {
 		r.Data = []byte{}
 	}
 	return r, err
-}
-
-// checkRecords returns an error if records can't be kept.
-func checkRecords(records []fleet.Record) error {
-	if len(records) > maxBatch {
-		return fmt.Errorf("%d records at a time are too many; the server takes %d", len(records), maxBatch)
-	}
-	keys := make(map[string]bool, len(records))
-	for _, r := range records {
-		if err := checkKey(r.Key); err != nil {
-			return err
-		}
-		if keys[r.Key] {
-			return fmt.Errorf("record %s is there twice", r.Key)
-		}
-		keys[r.Key] = true
-		if len(r.Data) > fleet.MaxRecord {
-			return fmt.Errorf("record %s has %d bytes; at most %d are allowed", r.Key, len(r.Data), fleet.MaxRecord)
-		}
-		if err := checkLabel(r.Label); err != nil {
-			return fmt.Errorf("record %s: %w", r.Key, err)
-		}
-	}
-	return nil
-}
-
-func checkLabel(label string) error {
-	if len(label) > maxLabel {
-		return fmt.Errorf("a label of %d bytes is too long; at most %d are allowed", len(label), maxLabel)
-	}
-	for _, c := range []byte(label) {
-		if c < ' ' || c > '~' {
-			return errors.New("a label consists of ASCII without control characters")
-		}
-	}
-	return nil
-}
-
-// checkKey returns an error unless a key consists of letters, digits and "-", "_" and ".".
-func checkKey(key string) error { return checkChars("key", key, "-_.") }
-
-// checkGroup returns an error unless records can have the group.
-func checkGroup(group string) error { return checkChars("group", group, "-_") }
-
-// checkFile is like checkKey for the name of a file.
-func checkFile(name string) error { return checkChars("file name", name, "-_./") }
-
-func checkChars(what, s, others string) error {
-	if s == "" || len(s) > maxKey {
-		return fmt.Errorf("%s must be 1 to %d bytes, got %d", what, maxKey, len(s))
-	}
-	for _, c := range []byte(s) {
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-		if !letter && strings.IndexByte(others, c) < 0 {
-			return fmt.Errorf("%s %q must consist of letters, digits and %q", what, s, others)
-		}
-	}
-	return nil
 }

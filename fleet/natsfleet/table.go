@@ -33,16 +33,9 @@ func (e *Engine) subject(t fleet.Table, key string) string {
 	return e.tableStream(t) + "." + natsclient.Escape(group) + "." + natsclient.Escape(rest)
 }
 
-func checkTable(t fleet.Table) error {
-	if !slices.Contains(fleet.Tables, t) {
-		return fmt.Errorf("there is no table %q", t)
-	}
-	return nil
-}
-
-// Set implements [fleet.Engine]. At most 1,000 records can be set at a time.
+// Set implements [fleet.Engine].
 func (e *Engine) Set(ctx context.Context, t fleet.Table, records ...fleet.Record) ([]uint64, error) {
-	if err := errors.Join(ctx.Err(), checkTable(t), checkRecords(records)); err != nil {
+	if err := errors.Join(ctx.Err(), fleet.CheckTable(t), fleet.CheckRecords(records)); err != nil {
 		return nil, e.wrapError(ctx, "set", err)
 	}
 	if len(records) == 0 {
@@ -220,7 +213,7 @@ func refused(err error, codes ...jetstream.ErrorCode) bool {
 
 // Get implements [fleet.Engine].
 func (e *Engine) Get(ctx context.Context, t fleet.Table, key string) (fleet.Record, error) {
-	if err := errors.Join(ctx.Err(), checkTable(t), checkKey(key)); err != nil {
+	if err := errors.Join(ctx.Err(), fleet.CheckTable(t), fleet.CheckKey(key)); err != nil {
 		return fleet.Record{}, e.wrapError(ctx, "get", err)
 	}
 	r, err := e.get(ctx, t, key)
@@ -289,7 +282,7 @@ func lastSequence(m *message) uint64 {
 
 // Remove implements [fleet.Engine]. A mark without data takes the place of the record for an hour.
 func (e *Engine) Remove(ctx context.Context, t fleet.Table, key string, revision uint64) error {
-	if err := errors.Join(ctx.Err(), checkTable(t), checkKey(key)); err != nil {
+	if err := errors.Join(ctx.Err(), fleet.CheckTable(t), fleet.CheckKey(key)); err != nil {
 		return e.wrapError(ctx, "remove", err)
 	}
 	if err := e.remove(ctx, t, key, revision); err != nil {

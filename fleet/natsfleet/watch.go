@@ -65,18 +65,18 @@ func (e *Engine) follow(ctx context.Context, f follower) iter.Seq2[fleet.Record,
 var errStopped = errors.New("stopped")
 
 func (f *follower) run(ctx context.Context) error {
-	if err := errors.Join(ctx.Err(), checkTable(f.table)); err != nil {
+	if err := errors.Join(ctx.Err(), fleet.CheckTable(f.table)); err != nil {
 		return err
 	}
 	f.filter = f.engine.tableStream(f.table) + ".>"
 	switch {
 	case f.key != "":
-		if err := checkKey(f.key); err != nil {
+		if err := fleet.CheckKey(f.key); err != nil {
 			return err
 		}
 		f.filter = f.engine.subject(f.table, f.key)
 	case f.group != "":
-		if err := checkGroup(f.group); err != nil {
+		if err := fleet.CheckGroup(f.group); err != nil {
 			return err
 		}
 		f.filter = f.engine.subject(f.table, f.group) + ".*"
