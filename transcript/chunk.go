@@ -283,7 +283,8 @@ type DisplayItem struct {
 	// same turn, it is 0 for other calls of more than a minute: their results are written late.
 	DurationMs int64 `json:"duration_ms,omitempty"`
 	// TokenCount is an estimate from the length of the text, or for a call from the length of its
-	// input and result: four bytes count as one token.
+	// input and result as JSON: four bytes count as one token. For a call, a picture counts as 1,600,
+	// as in [usage.ToolCall].
 	TokenCount int `json:"tokens,omitempty"`
 
 	// SubagentType is the type of the subagent that the call starts, such as "Explore". It is "" if

@@ -471,14 +471,9 @@ func (c *chunker) addCall(d *digest, p *part) {
 
 // setCall fills in the fields of an item that come from its call.
 func (i *DisplayItem) setCall(from *callDigest) {
+	i.TokenCount += estimate(from.input) - estimate(i.ToolInput)
 	i.ToolName, i.ToolInput, i.ToolSummary = from.name, from.input, from.summary
 	i.SubagentType, i.SubagentDesc = from.subagentType, from.subagentDesc
-	i.countTokens()
-}
-
-// countTokens estimates the tokens of a call from its input and its result.
-func (i *DisplayItem) countTokens() {
-	i.TokenCount = len(i.ToolInput)/4 + len(i.ToolResult)/4
 }
 
 // addMeta adds a message that went back to the model. Results go to the items of their calls, in
@@ -525,7 +520,7 @@ func (c *chunker) addResult(d *digest, p *part) int {
 	if !known {
 		i := c.turn()
 		item := DisplayItem{
-			Type: ItemOutput, Timestamp: d.time, ToolID: p.id, Text: p.text, At: d.at, TokenCount: len(p.text) / 4,
+			Type: ItemOutput, Timestamp: d.time, ToolID: p.id, Text: p.text, At: d.at, TokenCount: p.tokens,
 		}
 		item.setOutcome(d, p)
 		c.addItem(item)
@@ -536,9 +531,9 @@ func (c *chunker) addResult(d *digest, p *part) int {
 		return at.chunk // of two results the last one that says something counts
 	}
 	item.HasResult, item.ResultLost, item.ToolResult = true, false, p.text
+	item.TokenCount = estimate(item.ToolInput) + p.tokens
 	item.DurationMs = millisBetween(item.Timestamp, d.time)
 	item.setOutcome(d, p)
-	item.countTokens()
 	if item.InBackground() {
 		item.DurationMs = 0 // it is the time of the start
 		c.startBackground(item.AgentID, at)

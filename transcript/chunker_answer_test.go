@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +34,7 @@ func TestToolResults(t *testing.T) {
 	failure := answered(bash, 70, "no such file")
 	failure.ToolError = true
 	orphan := outputItem(70, "lost")
-	orphan.ToolID, orphan.ToolError = "other", true
+	orphan.ToolID, orphan.ToolError, orphan.TokenCount = "other", true, estimate(`"lost"`)
 	tests := []struct {
 		name string
 		msgs []ClassifiedMsg
@@ -117,6 +119,33 @@ func TestToolResults(t *testing.T) {
 				t.Errorf("items (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The tokens of a call are those that statistics count.
+func TestTokensOfCalls(t *testing.T) {
+	t.Parallel()
+	const call = `{"type":"assistant","uuid":"a","message":{"id":"m","role":"assistant","content":[` +
+		`{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"a.png"}}]}}` + "\n"
+	const picture = `[{"type":"text","text":"a.png"},{"type":"image","source":{"type":"base64","data":"PICTURE"}}]`
+	for _, content := range []string{
+		`"one line\nand another, with \"quotes\" and \u00e9"`, `""`, `[{"type":"text","text":"one"},{"type":"text","text":"two"}]`,
+		strings.Replace(picture, "PICTURE", strings.Repeat("x", 100_000), 1),
+	} {
+		result := `{"type":"user","uuid":"b","parentUuid":"a","message":{"role":"user","content":[` +
+			`{"type":"tool_result","tool_use_id":"t","content":` + content + `}]}}` + "\n"
+		read, err := Read(strings.NewReader(call+result), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tally usage.ToolTally
+		tally.AddLine([]byte(call))
+		tally.AddLine([]byte(result))
+		counted := tally.Calls()[0]
+		want := counted.InputTokens + counted.ResultTokens
+		if got := read.Chunks[0].Items[0].TokenCount; got != want || want > 2000 {
+			t.Errorf("%.80s: %d tokens, statistics count %d", content, got, want)
+		}
 	}
 }
 
@@ -318,14 +347,14 @@ func outputItem(millis int64, s string) DisplayItem {
 func called(millis int64, id, name, input string) DisplayItem {
 	return DisplayItem{
 		Type: ItemToolCall, Timestamp: atMillis(millis), ToolID: id, ToolName: name,
-		ToolInput: wire.JSON(input), TokenCount: len(input) / 4,
+		ToolInput: wire.JSON(input), TokenCount: estimate(input),
 	}
 }
 
 // answered returns the item of a call with a result that came so many milliseconds later.
 func answered(call DisplayItem, duration int64, content string) DisplayItem {
 	call.HasResult, call.ToolResult, call.DurationMs = true, content, duration
-	call.TokenCount = len(call.ToolInput)/4 + len(content)/4
+	call.TokenCount = estimate(call.ToolInput) + estimate(strconv.Quote(content))
 	return call
 }
 
@@ -395,7 +424,7 @@ func TestBuildChunks(t *testing.T) {
 			},
 			want: []Chunk{{
 				Type: AIChunk, Timestamp: atMillis(0), Model: "first", StopReason: "end_turn",
-				Items: []DisplayItem{{Type: ItemOutput, Timestamp: atMillis(0), Text: "r", ToolID: "x"}},
+				Items: []DisplayItem{{Type: ItemOutput, Timestamp: atMillis(0), Text: "r", ToolID: "x", TokenCount: 1}},
 			}},
 		},
 		{
@@ -408,7 +437,7 @@ func TestBuildChunks(t *testing.T) {
 			},
 			want: []Chunk{{
 				Type: AIChunk, Timestamp: atMillis(0), Model: "claude-x", Usage: usage.Usage{CacheReadTokens: 100, OutputTokens: 3},
-				Items: []DisplayItem{{Type: ItemOutput, Timestamp: atMillis(0), Text: "r", ToolID: "x"}},
+				Items: []DisplayItem{{Type: ItemOutput, Timestamp: atMillis(0), Text: "r", ToolID: "x", TokenCount: 1}},
 			}},
 		},
 		{

@@ -477,7 +477,7 @@ func attachedText(e *Entry) []byte {
 }
 
 // estimate returns about how many tokens a JSON text stands for.
-func estimate(text []byte) int { return entrylex.EstimateTokens(text) }
+func estimate[T ~string | ~[]byte](text T) int { return entrylex.EstimateTokens(text) }
 
 // report returns the report of the entries so far. shown reports whether a line is part of the
 // conversation now: a rewind removes lines that were recorded before. Nil means that all lines are.

@@ -53,6 +53,7 @@ type part struct {
 	kind   partKind
 	failed bool   // of a result
 	images int    // in a result
+	tokens int    // of a result, as estimated
 	id     string // of a call, of the call that a result is for, or of the one that injected a text
 	// text is the text of thinking, of the answer or of a result, or a description of another
 	// block.
@@ -315,6 +316,7 @@ func readResultPart(l *jsonlex.Lexer, s *scratch) (part, bool) {
 		return p, false
 	}
 	p.text, p.images = s.text(content)
+	p.tokens = estimate(content)
 	return p, true
 }
 
@@ -324,10 +326,10 @@ func resultPart(block wire.Block) (part, bool) {
 	switch b := block.(type) {
 	case *wire.ToolResultBlock:
 		p.id, p.failed = b.ToolUseID, b.Failed()
-		p.text, p.images = resultText(b.Content)
+		p.result(b.Content)
 	case *wire.MCPToolResultBlock:
 		p.id, p.failed = b.ToolUseID, b.Failed()
-		p.text, p.images = resultText(b.Content)
+		p.result(b.Content)
 	case *wire.WebSearchToolResultBlock:
 		pages, err := b.Results()
 		p.server(b.ToolUseID, b.Content, pagesText(pages), err)
@@ -355,10 +357,16 @@ func resultPart(block wire.Block) (part, bool) {
 	return p, true
 }
 
+// result fills in the result of a tool.
+func (p *part) result(content wire.JSON) {
+	p.text, p.images = resultText(content)
+	p.tokens = estimate(content)
+}
+
 // server fills in the result of a tool that ran at the API: text if there is any, else its JSON. An
 // error of the tool is its message, without the prefix of package wire.
 func (p *part) server(id string, content wire.JSON, text string, err error) {
-	p.id, p.text = id, text
+	p.id, p.text, p.tokens = id, text, estimate(content)
 	var failure *wire.ToolError
 	if errors.As(err, &failure) {
 		p.failed = true

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/render"
+	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/stats"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
@@ -422,7 +423,7 @@ func (c *contextPrinter) tools(chunks []transcript.Chunk) {
 			if !item.IsCall() {
 				continue
 			}
-			input := len(item.ToolInput) / 4 // as item.TokenCount is estimated
+			input := rows.InputTokens(item)
 			calls = append(calls, usage.ToolCall{
 				Name: cmp.Or(item.ToolName, "tool"), Model: chunks[i].Model, InputTokens: input, ResultTokens: item.TokenCount - input,
 				Failed: item.ToolError,

@@ -123,16 +123,18 @@ const (
 )
 
 // EstimateTokens returns about how many tokens a JSON text stands for.
-func EstimateTokens(text []byte) int {
+func EstimateTokens[T ~string | ~[]byte](text T) int {
 	size := len(text)
 	if size <= 2 { // "", [], {}
 		return 0
 	}
 	pictures := 0
-	if size > pictureBytes && bytes.Contains(text, []byte(`"base64"`)) {
-		var bytes int
-		pictures, bytes = encoded(text)
-		size -= bytes
+	if size > pictureBytes {
+		if text := []byte(text); bytes.Contains(text, []byte(`"base64"`)) {
+			var bytes int
+			pictures, bytes = encoded(text)
+			size -= bytes
+		}
 	}
 	return (size+3)/4 + pictures*pictureTokens
 }

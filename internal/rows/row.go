@@ -10,6 +10,7 @@ package rows
 import (
 	"time"
 
+	"github.com/clewdev/clew/internal/entrylex"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
@@ -174,6 +175,9 @@ func (r *Row) ResultAt() wire.Position {
 
 // IsCall reports whether the row is a tool call.
 func (r *Row) IsCall() bool { return r.Item != nil && (r.Kind == Call || r.Kind == Subagent) }
+
+// InputTokens returns the part of the tokens of a call that its input has; the result has the others.
+func InputTokens(i *transcript.DisplayItem) int { return entrylex.EstimateTokens(i.ToolInput) }
 
 // Failed reports whether something failed: a call, or the subject of a notice.
 func (r *Row) Failed() bool { return r.State == Failed }
