@@ -2,6 +2,7 @@ package export
 
 import (
 	"github.com/clewdev/clew/internal/pricelist"
+	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
@@ -70,7 +71,7 @@ func (n *counts) item(i *transcript.DisplayItem) {
 		return
 	}
 	n.calls++
-	if i.ToolError {
+	if rows.StateOf(nil, i) == rows.Failed {
 		n.failed++
 	}
 	for _, diff := range i.Diffs() {

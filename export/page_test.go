@@ -366,3 +366,18 @@ func FuzzDiff(f *testing.F) {
 		}
 	})
 }
+
+// A page counts the failed calls that its viewer counts: also a subagent in the background whose
+// failure is reported later.
+func TestFailedCalls(t *testing.T) {
+	t.Parallel()
+	background := transcript.DisplayItem{
+		Type: transcript.ItemSubagent, HasResult: true, Status: "async_launched", Report: &transcript.TaskReport{Status: "failed"},
+	}
+	refused := transcript.DisplayItem{Type: transcript.ItemToolCall, HasResult: true, ToolError: true}
+	done := transcript.DisplayItem{Type: transcript.ItemToolCall, HasResult: true}
+	d := &Document{Chunks: []transcript.Chunk{{Type: transcript.AIChunk, Items: []transcript.DisplayItem{background, refused, done}}}}
+	if n := d.count(); n.calls != 3 || n.failed != 2 {
+		t.Errorf("%d calls, %d failed", n.calls, n.failed)
+	}
+}
