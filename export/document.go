@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/internal/pricelist"
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/transcript"
@@ -98,7 +99,7 @@ func New(t *transcript.Transcript, opts *Options) *Document {
 	m.agent = t.AgentID
 	costs := turnCosts(t) // before chunks are released
 	doc := &Document{
-		Format: Format, SessionID: t.SessionID, AgentID: t.AgentID, Title: cmp.Or(t.Title, t.AITitle, t.Recap),
+		Format: Format, SessionID: t.SessionID, AgentID: t.AgentID, Title: render.GivenTitle(t),
 		Tag: t.Tag, CWD: t.CWD, GitBranch: t.GitBranch, Version: t.Version, Model: t.Model,
 		Created: t.Created, Modified: t.Modified,
 		Totals:     usage.NewReport(t.Calls(), &usage.ReportOptions{Prices: &prices}).Total,

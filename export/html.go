@@ -8,13 +8,13 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 )
@@ -94,15 +94,7 @@ func (p *page) head() {
 
 // heading returns the title of the document, or its first prompt.
 func (d *Document) heading() string {
-	if title := oneLine(d.Title, 120); title != "" {
-		return title
-	}
-	for i := range d.Chunks {
-		if text := oneLine(firstLine(d.Chunks[i].Text), 80); text != "" && d.Chunks[i].Type == transcript.UserChunk {
-			return text
-		}
-	}
-	return "Session"
+	return cmp.Or(oneLine(d.Title, 120), oneLine(firstLine(render.FirstPrompt(d.Chunks)), 80), "Session")
 }
 
 func firstLine(text string) string {
@@ -140,8 +132,9 @@ func (p *page) summary() {
 	p.raw(`<p class="kicker">Claude Code session</p>`)
 	p.element("h1", "", d.heading())
 	p.raw(`<p class="facts">`)
-	p.fact("project", d.CWD, path.Base(strings.ReplaceAll(d.CWD, `\`, "/")))
-	p.fact("branch", d.GitBranch, d.GitBranch)
+	p.fact("project", d.CWD, render.ProjectName(d.CWD, ""))
+	branch := render.BranchName(d.GitBranch)
+	p.fact("branch", branch, branch)
 	p.fact("tag", d.Tag, d.Tag)
 	p.fact("when", "", p.span(d.Created, d.Modified))
 	p.fact("agent", "", d.Version)
@@ -153,7 +146,7 @@ func (p *page) summary() {
 }
 
 func (p *page) fact(name, title, text string) {
-	if text == "" || text == "." {
+	if text == "" {
 		return
 	}
 	p.raw(`<span class="fact" title=` + attr(title) + `><span class="label">` + name + "</span> ")
@@ -400,7 +393,7 @@ func (p *page) answer(c *transcript.Chunk) {
 	if c.Usage.TotalTokens() > 0 {
 		context = wording.Tokens(c.Usage.ContextTokens()) + " of context"
 	}
-	p.byline(cmp.Or(oneLine(strings.TrimPrefix(c.Model, "claude-"), 40), "Agent"), c, duration, context)
+	p.byline(cmp.Or(oneLine(render.ShortModel(c.Model), 40), "Agent"), c, duration, context)
 	for i := range c.Items {
 		p.item(c, &c.Items[i])
 	}

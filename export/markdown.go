@@ -84,7 +84,7 @@ func (s *markdownWriter) summary(d *Document) {
 	}
 	add("Session", code(d.SessionID))
 	add("Project", code(d.CWD))
-	add("Branch", code(d.GitBranch))
+	add("Branch", code(render.BranchName(d.GitBranch)))
 	add("Model", code(d.Model))
 	if !d.Created.IsZero() {
 		add("Time", s.time(d.Created, "2006-01-02 15:04")+" to "+s.time(d.Modified, "2006-01-02 15:04"))

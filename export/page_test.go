@@ -381,3 +381,24 @@ func TestFailedCalls(t *testing.T) {
 		t.Errorf("%d calls, %d failed", n.calls, n.failed)
 	}
 }
+
+// A document has a project, a branch and models under the names that lists have for them.
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	d := &Document{
+		CWD: `C:\code\app`, GitBranch: "HEAD", Chunks: []transcript.Chunk{{Type: transcript.AIChunk, Model: "claude-opus-5-5-20261001", Text: "Yes."}},
+	}
+	for _, format := range []string{HTML, Markdown} {
+		var b strings.Builder
+		if err := Write(t.Context(), &b, d, format, nil); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		if strings.Contains(text, "HEAD") {
+			t.Errorf("%s has a branch", format)
+		}
+		if format == HTML && (!strings.Contains(text, "</span> app</span>") || !strings.Contains(text, ">opus-5-5<")) {
+			t.Errorf("no project or model: %s", text)
+		}
+	}
+}

@@ -43,12 +43,7 @@ func headOf(info *sessions.SessionInfo, opts render.Options) *showHead {
 
 // headOfTranscript returns the head of a transcript.
 func headOfTranscript(t *transcript.Transcript, opts render.Options) *showHead {
-	title := cmp.Or(t.Title, t.AITitle, t.Recap)
-	for i := 0; i < len(t.Chunks) && title == ""; i++ {
-		if t.Chunks[i].Type == transcript.UserChunk {
-			title = t.Chunks[i].Text
-		}
-	}
+	title := cmp.Or(render.GivenTitle(t), render.FirstPrompt(t.Chunks))
 	h := &showHead{opts: opts, id: t.SessionID, title: title, dir: t.CWD}
 	if t.AgentID != "" {
 		h.title, h.id = "Agent "+t.AgentID, ""

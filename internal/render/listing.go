@@ -1,9 +1,12 @@
 package render
 
 import (
+	"cmp"
 	"path"
 	"strings"
 	"time"
+
+	"github.com/clewdev/clew/transcript"
 )
 
 // Day returns the name of the day of a time, in the time zone of now: Today, Yesterday, a weekday, or
@@ -26,6 +29,21 @@ func Day(at, now time.Time) string {
 // DayNumber returns the number of the day of a time, in the time zone of the time.
 func DayNumber(t time.Time) int {
 	return int(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC).Unix() / (24 * 60 * 60))
+}
+
+// GivenTitle returns the title that a transcript was given, by the user or else by the agent, or "".
+// It is not clean.
+func GivenTitle(t *transcript.Transcript) string { return cmp.Or(t.Title, t.AITitle, t.Recap) }
+
+// FirstPrompt returns the first prompt that has text: the title of a conversation without one. It is
+// not clean.
+func FirstPrompt(chunks []transcript.Chunk) string {
+	for i := range chunks {
+		if c := &chunks[i]; c.Type == transcript.UserChunk && strings.TrimSpace(c.Text) != "" {
+			return c.Text
+		}
+	}
+	return ""
 }
 
 // ProjectName is the name of a project in lists: the name of its directory or, if that is not

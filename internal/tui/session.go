@@ -299,13 +299,11 @@ func contextFill(chunks []transcript.Chunk) int {
 
 // title returns the clean title of the session.
 func (s *sessionScreen) title() string {
-	if s.snapshot != nil && s.snapshot.Transcript != nil {
-		t := s.snapshot.Transcript
-		if title := tty.Line(cmp.Or(t.Title, t.AITitle, t.Recap)); title != "" {
-			return title
-		}
+	var read *transcript.Transcript
+	if s.snapshot != nil {
+		read = s.snapshot.Transcript
 	}
-	return cmp.Or(view.TitleOf(&s.info.Summary), tty.Line(s.info.ID), "session")
+	return cmp.Or(view.TitleOfOpen(&s.info.Summary, read), tty.Line(s.info.ID), "session")
 }
 
 // selected returns the selected row, or nil if there is none.

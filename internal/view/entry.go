@@ -10,6 +10,7 @@ import (
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
 	"github.com/clewdev/clew/usage"
 )
 
@@ -51,6 +52,16 @@ func TitleOf(s *sessions.Summary) string {
 		return title
 	}
 	return "fork: " + title
+}
+
+// TitleOfOpen is [TitleOf] for a session whose transcript is being read, which may have a newer title.
+// t may be nil.
+func TitleOfOpen(s *sessions.Summary, t *transcript.Transcript) string {
+	now := *s
+	if t != nil {
+		now.CustomTitle, now.AITitle, now.Recap = cmp.Or(t.Title, s.CustomTitle), cmp.Or(t.AITitle, s.AITitle), cmp.Or(t.Recap, s.Recap)
+	}
+	return TitleOf(&now)
 }
 
 // Describe prepares all texts of a session that was read.

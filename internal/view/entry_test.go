@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
 )
 
 // A fork is marked in lists, once.
@@ -16,5 +17,33 @@ func TestTitleOfFork(t *testing.T) {
 	}
 	if got := TitleOf(&sessions.Summary{CustomTitle: "a"}); got != "a" {
 		t.Errorf("no fork: %q", got)
+	}
+}
+
+// An open session is named as in lists, with the titles that its transcript has by now.
+func TestTitleOfOpen(t *testing.T) {
+	t.Parallel()
+	prompted := sessions.Summary{AITitle: "old", LastPrompt: "prompt"}
+	read := &transcript.Transcript{}
+	read.AITitle = "new"
+	recapped := &transcript.Transcript{}
+	recapped.Recap = "recap"
+	for _, tt := range []struct {
+		summary sessions.Summary
+		read    *transcript.Transcript
+		want    string
+	}{
+		{prompted, nil, "old"},
+		{prompted, recapped, "old"},
+		{prompted, read, "new"},
+		{sessions.Summary{CustomTitle: "own"}, read, "own"},
+		{sessions.Summary{ForkedFrom: "x"}, read, "fork: new"},
+		{sessions.Summary{LastPrompt: "prompt"}, recapped, "prompt"},
+		{sessions.Summary{}, recapped, "recap"},
+	} {
+		got := TitleOfOpen(&tt.summary, tt.read)
+		if got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.summary, got, tt.want)
+		}
 	}
 }

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"path"
 	"strings"
 	"time"
 
 	"github.com/clewdev/clew/internal/render"
-	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
@@ -45,8 +43,7 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) error {
 
 // title returns the title of the session, as far as it is known.
 func (v *reading) title() string {
-	t := v.Snapshot.Transcript
-	return cmp.Or(tty.Line(cmp.Or(t.Title, t.AITitle)), v.entry.Name)
+	return cmp.Or(view.TitleOfOpen(&v.entry.Summary, v.Snapshot.Transcript), v.entry.Name)
 }
 
 // head writes the title, the facts and the figures of a session, and the command that resumes it.
@@ -76,7 +73,8 @@ func (s *Server) head(m *markup, v *reading) {
 func (s *Server) facts(m *markup, v *reading) {
 	t := v.Snapshot.Transcript
 	m.raw(`<p class="facts">`)
-	fact(m, "project", t.CWD, path.Base(strings.ReplaceAll(t.CWD, `\`, "/")))
+	dir := cmp.Or(v.entry.Directory(), t.CWD)
+	fact(m, "project", dir, render.ProjectName(dir, v.entry.Project))
 	fact(m, "branch", "", render.BranchName(t.GitBranch))
 	fact(m, "tag", "", t.Tag)
 	fact(m, "model", t.Model, render.ShortModel(t.Model))
@@ -91,7 +89,7 @@ func (s *Server) facts(m *markup, v *reading) {
 
 // fact writes a fact with its name, unless it is not known.
 func fact(m *markup, name, title, text string) {
-	if text == "" || text == "." {
+	if text == "" {
 		return
 	}
 	m.raw(`<span class="fact"`)

@@ -14,12 +14,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/pause"
 	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/transcript"
 )
 
 // Each request that names something that is not there, or asks for something that makes no sense, is
@@ -468,4 +470,19 @@ func FuzzRowRequests(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The page of a job's session names the project of the repository, as lists do.
+func TestProjectOfJob(t *testing.T) {
+	t.Parallel()
+	read := &transcript.Transcript{}
+	read.CWD = "/w/trees/cqrshifid5z2-1-22222222"
+	v := &reading{Rows: &follow.Rows{Snapshot: &follow.Snapshot{Transcript: read}}}
+	v.entry.CWD, v.entry.Job = read.CWD, sessions.Job{ID: "cqrshifid5z2", Directory: "/home/me/app"}
+	var m markup
+	(&Server{opts: Options{Zone: time.UTC}}).facts(&m, v)
+	want := `<span class="fact" title="/home/me/app"><span class="label">project</span> app</span>`
+	if !strings.Contains(m.String(), want) {
+		t.Errorf("%s\nwant %s", m.String(), want)
+	}
 }
