@@ -12,7 +12,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/wording"
@@ -136,7 +135,7 @@ func (p *page) summary() {
 	branch := render.BranchName(d.GitBranch)
 	p.fact("branch", branch, branch)
 	p.fact("tag", d.Tag, d.Tag)
-	p.fact("when", "", p.span(d.Created, d.Modified))
+	p.fact("when", "", wording.Span(p.in(d.Created), d.Modified))
 	p.fact("agent", "", d.Version)
 	p.raw("</p>")
 	p.figures()
@@ -152,21 +151,6 @@ func (p *page) fact(name, title, text string) {
 	p.raw(`<span class="fact" title=` + attr(title) + `><span class="label">` + name + "</span> ")
 	p.text(oneLine(text, 80))
 	p.raw("</span> ")
-}
-
-// span formats a span of time.
-func (p *page) span(from, to time.Time) string {
-	if from.IsZero() {
-		return ""
-	}
-	text := p.time(from, "2 January 2006, 15:04")
-	switch {
-	case to.IsZero() || to.Sub(from) < time.Minute:
-		return text
-	case p.time(from, "2006-01-02") == p.time(to, "2006-01-02"):
-		return text + "–" + p.time(to, "15:04")
-	}
-	return text + " – " + p.time(to, "2 January 2006, 15:04")
 }
 
 // figures writes the figures at the head of the page.

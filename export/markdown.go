@@ -87,7 +87,7 @@ func (s *markdownWriter) summary(d *Document) {
 	add("Branch", code(render.BranchName(d.GitBranch)))
 	add("Model", code(d.Model))
 	if !d.Created.IsZero() {
-		add("Time", s.time(d.Created, "2006-01-02 15:04")+" to "+s.time(d.Modified, "2006-01-02 15:04"))
+		add("Time", s.time(d.Created, wording.DateTime)+" to "+s.time(d.Modified, wording.DateTime))
 	}
 	add("Turns", wording.Number(n.turns))
 	add("Tool calls", wording.Number(n.calls)+", "+wording.Number(n.failed)+" failed")

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"html"
@@ -71,12 +72,10 @@ func (v *View) limit() int {
 	return maxText
 }
 
-func (v *View) time(at time.Time, layout string) string {
-	if v.Zone != nil {
-		return at.In(v.Zone).Format(layout)
-	}
-	return at.Local().Format(layout)
-}
+func (v *View) time(at time.Time, layout string) string { return v.in(at).Format(layout) }
+
+// in returns a time in the time zone of the view.
+func (v *View) in(at time.Time) time.Time { return at.In(cmp.Or(v.Zone, time.Local)) }
 
 // clean makes untrusted text visible: it removes color sequences, and escapes other control
 // characters, invisible characters and characters that change the direction of text, as in a Go

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// ownWording holds the number formats that only internal/wording may have, by the kind of number.
+// ownWording holds the formats of numbers and times that only internal/wording may have, by the kind
+// of number.
 var ownWording = map[string]*regexp.Regexp{
 	"a cost":       regexp.MustCompile(`\$%[-+0-9.]*[dfgsv]|≥ \$|at least \$`),
 	"a size":       regexp.MustCompile(`%[-+0-9.]*[dfgv] ?([kKMGT]i?B)\b`),
@@ -17,9 +18,10 @@ var ownWording = map[string]*regexp.Regexp{
 	"an age":       regexp.MustCompile(`%[-+0-9.]*[dfgv] ?[a-z]* ago\b`),
 	"a percentage": regexp.MustCompile(`%[-+0-9.]*[dfgv] ?%%`),
 	"a plural":     regexp.MustCompile(`%d [a-z]+%s`),
+	"a time":       regexp.MustCompile(`2006-01-02 15:04($|[^:])|January 2006,? 15:04`),
 }
 
-// TestWording keeps the spelling of numbers in one package: users read the same thing on all screens.
+// TestWording keeps the spelling of numbers and times in one package: users read the same thing on all screens.
 func TestWording(t *testing.T) {
 	t.Parallel()
 	sources, fset := readSources(t)
@@ -38,7 +40,7 @@ func TestFormatsItself(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`$%.2f`: "a cost", `~$%s`: "a cost", `%.1f MB`: "a size", `%d KB free`: "a size", `%d min %02d s`: "a duration", `%dm ago`: "an age",
-		`%v ago`: "an age", `#$%&`: "", `%d file%s`: "a plural", `%3.0f%%`: "a percentage", `%d %% done`: "a percentage", `100 %% of it`: "", `%d of %d turns`: "", `price: 5$`: "", `%s`: "",
+		`%v ago`: "an age", `#$%&`: "", `%d file%s`: "a plural", `2006-01-02 15:04`: "a time", `2 January 2006, 15:04`: "a time", `2006-01-02 15:04:05`: "", `2006-01-02T15:04`: "", `%3.0f%%`: "a percentage", `%d %% done`: "a percentage", `100 %% of it`: "", `%d of %d turns`: "", `price: 5$`: "", `%s`: "",
 	} {
 		got := ""
 		file := &ast.File{Name: ast.NewIdent("p"), Decls: []ast.Decl{&ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{&ast.ValueSpec{

@@ -343,7 +343,7 @@ func checkIndex(place func() (string, error)) []diagnosis {
 			Advice: "Delete it: the next search builds it again.", Details: d,
 		}}
 	}
-	found := fmt.Sprintf("%s, written %s, %s", wording.Size(d.Bytes), info.ModTime().Local().Format(clikit.TimeLayout), path)
+	found := fmt.Sprintf("%s, written %s, %s", wording.Size(d.Bytes), info.ModTime().Local().Format(wording.DateTime), path)
 	return []diagnosis{{State: stateOK, Found: found, Details: d}}
 }
 

@@ -514,7 +514,7 @@ func mainPath(h *search.Hit) string {
 func hitPlace(h *search.Hit) string {
 	cells := []string{view.ShortID(h.SessionID)}
 	if !h.Time.IsZero() {
-		cells = append(cells, h.Time.Local().Format(clikit.TimeLayout))
+		cells = append(cells, h.Time.Local().Format(wording.DateTime))
 	}
 	return joinCells(slices.Concat(cells, []string{cmp.Or(h.Directory, h.File.Project)}, cellsInSession(h)))
 }
@@ -690,7 +690,7 @@ const minHeading = 16
 func placeInSession(h *search.Hit, zone *time.Location) string {
 	cells := cellsInSession(h)
 	if !h.Time.IsZero() {
-		cells = append(cells, h.Time.In(zone).Format(clikit.TimeLayout))
+		cells = append(cells, h.Time.In(zone).Format(wording.DateTime))
 	}
 	return joinCells(cells)
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // An OnOff is a flag that is on when it is given without a value. Unlike pflag's own, it has a
@@ -161,7 +163,7 @@ func ParseTime(flag, text string, now time.Time, whole bool) (time.Time, error) 
 		}
 		return day, nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", wording.DateTime} {
 		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
 			return at, nil
 		}

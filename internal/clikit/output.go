@@ -85,9 +85,6 @@ const MaxText = 160
 // Clip shortens a text to MaxText bytes, and keeps no more of it in memory.
 func Clip(s string) string { return clip.Marked(s, MaxText) }
 
-// TimeLayout is the layout of times in tables.
-const TimeLayout = "2006-01-02 15:04"
-
 // WriteJSON writes v as JSONLine returns it.
 func WriteJSON(w io.Writer, v any) error {
 	line, err := JSONLine(v)

@@ -9,6 +9,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/jobview"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // surroundings has the data that decides about jobs in addition to their own records.
@@ -124,4 +125,4 @@ func reasonOf(j *fleet.Job) string {
 }
 
 // timeText is a time of today or of another day.
-func timeText(t, now time.Time) string { return jobview.Clock(t, now.Local()) }
+func timeText(t, now time.Time) string { return wording.Clock(t, now.Local()) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // Surroundings has the data that decides about jobs in addition to their own records.
@@ -122,32 +123,22 @@ func Cause(c fleet.Cause) string { return causes[c] }
 // AttemptCause explains why an attempt ended.
 func AttemptCause(c fleet.Cause) string { return cmp.Or(attemptCauses[c], causes[c], string(c)) }
 
-// Clock returns a time for people: its hour, and its day if that differs from now's. It is in the zone
-// of now.
-func Clock(at, now time.Time) string {
-	at = at.In(now.Location())
-	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return at.Format("15:04")
-	}
-	return at.Format("2006-01-02 15:04")
-}
-
 func (s *Surroundings) waits(j *fleet.Summary) string {
 	switch j.Cause {
 	case fleet.ByLimit:
 		return limitText(j.Account, j.Until, s.At)
 	case fleet.ByThrottling:
-		return "too many requests; goes on at " + Clock(j.Until, s.At)
+		return "too many requests; goes on at " + wording.Clock(j.Until, s.At)
 	case fleet.ByAccount:
 		return s.held(j.Account)
 	case fleet.ByWorker, fleet.ByPolicy:
-		return notBegun(j) + "; is tried again at " + Clock(j.Until, s.At)
+		return notBegun(j) + "; is tried again at " + wording.Clock(j.Until, s.At)
 	}
-	return "goes on at " + Clock(j.Until, s.At)
+	return "goes on at " + wording.Clock(j.Until, s.At)
 }
 
 func limitText(account string, until, now time.Time) string {
-	return fmt.Sprintf("waits for the limit of %s until %s", account, Clock(until, now))
+	return fmt.Sprintf("waits for the limit of %s until %s", account, wording.Clock(until, now))
 }
 
 func (s *Surroundings) held(account string) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/clewdev/clew/fleet"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // Names in records are not part of the commands that users copy, but words of them.
@@ -52,7 +53,7 @@ func TestReasonSaysWhy(t *testing.T) {
 		{fleet.Summary{ID: "j", State: fleet.Queued}, append(refusing, well...), "waits for a free worker"},
 		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByPolicy, Text: "not allowed"}, well, "refused: not allowed"},
 		{fleet.Summary{State: fleet.Waiting, Cause: fleet.ByPolicy, Text: "not allowed", Until: until}, well,
-			"refused: not allowed; is tried again at " + Clock(until, testNow)},
+			"refused: not allowed; is tried again at " + wording.Clock(until, testNow)},
 		{fleet.Summary{State: fleet.Failed, Cause: fleet.ByPolicy, Text: "not allowed"}, well, "no worker takes it: not allowed"},
 		{fleet.Summary{State: fleet.Queued}, ill, "a can run no jobs: claude is not there"},
 		{fleet.Summary{State: fleet.Queued}, append(ill, well...), "waits for a free worker"},
@@ -63,7 +64,7 @@ func TestReasonSaysWhy(t *testing.T) {
 		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByMachine, Text: "no room"}, well, "could not begin: no room"},
 		{fleet.Summary{State: fleet.Queued, Cause: fleet.ByPerson, Text: "again"}, well, "waits for a free worker"},
 		{fleet.Summary{State: fleet.Waiting, Cause: fleet.ByWorker, Text: "no such repository", Until: until}, well,
-			"could not begin: no such repository; is tried again at " + Clock(until, testNow)},
+			"could not begin: no such repository; is tried again at " + wording.Clock(until, testNow)},
 		{fleet.Summary{State: fleet.Failed, Cause: fleet.ByWorker, Text: "no such repository"}, well, "no worker could begin it: no such repository"},
 		{fleet.Summary{State: fleet.Failed, Cause: fleet.ByAgent, Text: "something long"}, well, "the agent reports an error"},
 		{fleet.Summary{State: fleet.Running}, well, ""},

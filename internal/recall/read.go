@@ -416,7 +416,7 @@ func (p *page) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Session %s", p.list.ref(p.file.SessionID))
 	if !p.at.IsZero() {
-		fmt.Fprintf(&b, ", %s", p.at.Local().Format("2006-01-02 15:04"))
+		fmt.Fprintf(&b, ", %s", p.at.Local().Format(wording.DateTime))
 	}
 	b.WriteString(". " + Record + "\n")
 	for _, line := range p.lines {

@@ -407,12 +407,7 @@ func outdatedNote(result *search.Result, now time.Time) string {
 	if n == 0 {
 		return ""
 	}
-	at := result.Updated.In(now.Location())
-	layout := "15:04"
-	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
-		layout = "2006-01-02 15:04"
-	}
-	return fmt.Sprintf("indexed until %s: newer text in %s was not searched; it is being indexed", at.Format(layout), wording.Count(n, "file"))
+	return fmt.Sprintf("indexed until %s: newer text in %s was not searched; it is being indexed", wording.Clock(result.Updated, now), wording.Count(n, "file"))
 }
 
 // gone reports whether a file no longer exists.

@@ -162,11 +162,7 @@ func (o Options) time(at time.Time) string {
 		return ""
 	}
 	zone := cmp.Or(o.Zone, time.Local)
-	at = at.In(zone)
-	if !o.Day.IsZero() && at.Format(time.DateOnly) == o.Day.In(zone).Format(time.DateOnly) {
-		return at.Format("15:04")
-	}
-	return at.Format("2006-01-02 15:04")
+	return wording.Clock(at, o.Day.In(zone))
 }
 
 // took returns how long something took, unless that is nothing to speak of.

@@ -177,7 +177,7 @@ func (r *Report) clock(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return at.In(r.Zone).Format("2006-01-02 15:04")
+	return at.In(r.Zone).Format(wording.DateTime)
 }
 
 // maxLabel is the maximum size of a label, in bytes.

@@ -8,6 +8,7 @@ package stats
 import (
 	"time"
 
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/usage"
 	"github.com/clewdev/clew/wire"
@@ -32,12 +33,7 @@ func (r *Report) Active() *usage.FiveHourBlock {
 // Limits describes the limits that were reached and are not reset yet, for a report by block.
 func (r *Report) Limits() (texts []string) {
 	for _, l := range openLimits(r.limits, r.Now) {
-		at := l.ResetsAt.In(r.Zone)
-		clock := at.Format("2006-01-02 15:04")
-		if at.Format(time.DateOnly) == r.Now.In(r.Zone).Format(time.DateOnly) {
-			clock = at.Format("15:04")
-		}
-		texts = append(texts, limitName(&l)+" reached (resets "+clock+")")
+		texts = append(texts, limitName(&l)+" reached (resets "+wording.Clock(l.ResetsAt, r.Now.In(r.Zone))+")")
 	}
 	return texts
 }

@@ -235,7 +235,7 @@ func (b *jobText) facts() {
 	sum := j.Summary()
 	b.begin("facts")
 	for _, line := range b.factLines([][2]string{
-		{"submitted", render.Join(jobview.Clock(j.Created, now), jobview.Submitter(j))},
+		{"submitted", render.Join(wording.Clock(j.Created, now), jobview.Submitter(j))},
 		{"repository", repo}, {"worker", j.Worker()}, {"attempt", attempt}, {"account", sum.Account}, {"queue", sum.Queue},
 		{"cost", wording.Dollars(sum.CostUSD).Note()}, {"id", j.ID}, {"follow", b.command("tail", j.ID)},
 	}, "", b.width) {
@@ -255,7 +255,7 @@ func (b *jobText) asks() {
 	}
 	for _, q := range open {
 		b.begin("question " + q.ID)
-		b.say(tty.Waiting, "? "+questionTitle(q)+", until "+jobview.Clock(q.Until, b.now()), func() tea.Cmd { return b.showQuestion(q) })
+		b.say(tty.Waiting, "? "+questionTitle(q)+", until "+wording.Clock(q.Until, b.now()), func() tea.Cmd { return b.showQuestion(q) })
 	}
 }
 
@@ -314,7 +314,7 @@ func (b *jobText) attempts() {
 		if end.IsZero() {
 			end, how = now, ""
 		}
-		text := fmt.Sprintf("%d  %s", a.Number, render.Join(jobview.Clock(a.Claimed, now), wording.Duration(max(end.Sub(a.Claimed), 0)),
+		text := fmt.Sprintf("%d  %s", a.Number, render.Join(wording.Clock(a.Claimed, now), wording.Duration(max(end.Sub(a.Claimed), 0)),
 			tty.Line(a.Worker), wording.Dollars(a.CostUSD).Note(), how, tty.Line(a.Text), sessionText(a.Session)))
 		open := func() tea.Cmd { return b.openSession(a.Session) }
 		if a.Session == "" {
@@ -348,7 +348,7 @@ func (b *jobText) answers() {
 		if by != "" {
 			by = "by " + by
 		}
-		b.say(tty.Plain, tty.Line(render.Join(jobview.Clock(q.Answer.At, b.now()), questionTitle(q), jobview.AnswerText(q.Answer), by, q.Answer.Text)), nil)
+		b.say(tty.Plain, tty.Line(render.Join(wording.Clock(q.Answer.At, b.now()), questionTitle(q), jobview.AnswerText(q.Answer), by, q.Answer.Text)), nil)
 	}
 }
 
@@ -367,7 +367,7 @@ func (b *jobText) notes() {
 		case said == "":
 			said = "gave no reason"
 		}
-		text := render.Join(jobview.Clock(n.At, b.now()), jobview.Author(n), said)
+		text := render.Join(wording.Clock(n.At, b.now()), jobview.Author(n), said)
 		b.say(tty.Plain, tty.Line(text), nil)
 	}
 }

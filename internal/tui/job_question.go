@@ -16,6 +16,7 @@ import (
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/paint"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A questionScreen shows a job's question the way chats show their agents' questions, and asks for
@@ -243,7 +244,7 @@ func (s *questionScreen) draw(width, height int) Frame {
 
 // about returns the time of the question, the deadline for the answer, and the asking subagent.
 func (s *questionScreen) about() string {
-	text := "asked " + jobview.Clock(s.question.Asked, s.now()) + ", until " + jobview.Clock(s.question.Until, s.now())
+	text := "asked " + wording.Clock(s.question.Asked, s.now()) + ", until " + wording.Clock(s.question.Until, s.now())
 	if s.question.Subagent != "" {
 		text += ", by the subagent " + tty.Line(s.question.Subagent)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/keymap"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/sessions"
 )
 
@@ -192,7 +193,7 @@ func (s *sessionsScreen) actOnTrash(a keymap.Action) tea.Cmd {
 	t := s.deleted[s.pick.selected]
 	switch a {
 	case keymap.Open, keymap.Inspect:
-		s.say("deleted " + s.inZone(t.Deleted).Format("2 January 2006 15:04") + "; " + s.keyFor(keymap.Rename) + " restores it")
+		s.say("deleted " + wording.Clock(t.Deleted, s.now()) + "; " + s.keyFor(keymap.Rename) + " restores it")
 	case keymap.Rename:
 		src, ctx := s.src, s.ctx
 		return background(s, func() tea.Msg {

@@ -189,7 +189,7 @@ func (s *sessionsScreen) span(e *view.Entry) string {
 	from := s.inZone(e.Created)
 	text := from.Format("2 Jan 15:04")
 	if from.Year() != s.now().Year() {
-		text = from.Format("2006-01-02 15:04")
+		text = from.Format(wording.DateTime)
 	}
 	if e.LastTime.After(e.Created) {
 		text += " for " + wording.Duration(e.LastTime.Sub(e.Created))

@@ -101,7 +101,7 @@ func TestSessionsTabsStory(t *testing.T) {
 	s.press("j").selected("uploader").press("enter").see("[Recent 3]", "one project").selected("Fix the flaky")
 	s.press("esc").see("[Projects 5]").selected("uploader")
 	s.press("tab").see("[Trash 1]", "Try another router", "1d ago", "R restore")
-	s.press("enter").see("deleted 16 November 2026 10:00").press("R").see("restored", "The trash is empty.")
+	s.press("enter").see("deleted 2026-11-16 10:00").press("R").see("restored", "The trash is empty.")
 	s.clicks("Recent", 1).see("[Recent 3]").clicks("Add a progress", 1).selected("Add a progress")
 	s.turns(1).press("esc").see("q quits").press("q").ends()
 }

@@ -201,4 +201,4 @@ func (d *jobDrawer) reasons(j jobview.Row, said string) {
 }
 
 // clock is a time of today or of another day.
-func (d *jobDrawer) clock(at time.Time) string { return jobview.Clock(at, d.at) }
+func (d *jobDrawer) clock(at time.Time) string { return wording.Clock(at, d.at) }

@@ -7,6 +7,7 @@ import (
 	"github.com/clewdev/clew/internal/fuzzy"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/view"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A runningAgent is an agent that has a session open.
@@ -91,7 +92,7 @@ func (s *Server) runningAgent(m *markup, e *view.Entry, state view.State, call s
 	if r, ok := s.listing.Running[e.ID]; ok {
 		m.span("path", r.CWD)
 		m.span("note", r.Entrypoint)
-		m.time(r.StatusSince, "since "+r.StatusSince.In(s.opts.Zone).Format("15:04"))
+		m.time(r.StatusSince, "since "+wording.Clock(r.StatusSince, s.now()))
 	}
 	m.raw("</p></section>")
 }

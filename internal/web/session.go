@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/clewdev/clew/internal/render"
 	"github.com/clewdev/clew/internal/view"
@@ -81,7 +80,7 @@ func (s *Server) facts(m *markup, v *reading) {
 	if t.PermissionMode != "default" {
 		fact(m, "mode", "", t.PermissionMode)
 	}
-	fact(m, "when", "", s.span(t.Created, t.Modified))
+	fact(m, "when", "", wording.Span(t.Created.In(s.opts.Zone), t.Modified))
 	fact(m, "agent", "", t.Version)
 	fact(m, "id", v.entry.ID, view.ShortID(v.entry.ID))
 	m.raw("</p>")
@@ -99,22 +98,6 @@ func fact(m *markup, name, title, text string) {
 	m.raw(`><span class="label">`, name, "</span> ")
 	m.text(text)
 	m.raw("</span> ")
-}
-
-// span formats a span of time.
-func (s *Server) span(from, to time.Time) string {
-	if from.IsZero() {
-		return ""
-	}
-	from, to = from.In(s.opts.Zone), to.In(s.opts.Zone)
-	const whole = "2 January 2006, 15:04"
-	switch {
-	case to.Sub(from) < time.Minute:
-		return from.Format(whole)
-	case render.DayNumber(from) == render.DayNumber(to):
-		return from.Format(whole) + "–" + to.Format("15:04")
-	}
-	return from.Format(whole) + " – " + to.Format(whole)
 }
 
 func (s *Server) figures(m *markup, v *reading) {

@@ -1,11 +1,12 @@
-// Package wording writes numbers as users read them. It is the one place for their spelling on
+// Package wording writes numbers and times as users read them. It is the one place for their spelling on
 // terminals, in pages and in errors. Programs get plain numbers, as JSON or CSV.
 //
 // [Number] writes all digits, and [Rounded] a few with a unit of thousands. [Count] and [Tokens] add
 // the noun. [Size] is for bytes.
 //
 // [Duration] is for text, [ShortDuration] for columns and status lines, and [Seconds] for a clock that
-// runs. [Age] is the time since something.
+// runs. [Age] is the time since something, [Clock] and [DateTime] are for a point in time, and [Span]
+// for the time from one to another.
 //
 // A [Cost] is exact, an estimate, at least an amount because some calls have no known price, or unknown
 // because none has one. It has two spellings:

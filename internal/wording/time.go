@@ -56,6 +56,37 @@ func pair(large int, largeUnit, gap string, small int, smallUnit string) string 
 // Seconds writes the time on a running clock, in whole seconds that have passed: 73 s.
 func Seconds(d time.Duration) string { return fmt.Sprintf("%d s", int64(max(d, 0)/time.Second)) }
 
+// DateTime is the layout of a time with its date, to the minute.
+const DateTime = "2006-01-02 15:04"
+
+// Clock writes a time: 15:04 on the day of now, else 2026-11-14 15:04. It is in the time zone of now.
+func Clock(at, now time.Time) string {
+	at = at.In(now.Location())
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format(DateTime)
+}
+
+// Span writes when something began and ended: 14 November 2026, 15:04–16:30. The end is left out if
+// it is zero or less than a minute later, and its date if that is the same. An unknown beginning is
+// "". Both are in the time zone of from.
+func Span(from, to time.Time) string {
+	if from.IsZero() {
+		return ""
+	}
+	const whole = "2 January 2006, 15:04"
+	text := from.Format(whole)
+	to = to.In(from.Location())
+	switch {
+	case to.Sub(from) < time.Minute: // a zero time is long before
+		return text
+	case from.Format(time.DateOnly) == to.Format(time.DateOnly):
+		return text + "–" + to.Format("15:04")
+	}
+	return text + " – " + to.Format(whole)
+}
+
 // Age writes how long ago a time was: now, 5m ago, 2h ago, 3d ago, 14 Nov, 2025-11-14. Dates are in
 // the time zone of now.
 func Age(at, now time.Time) string {

@@ -129,6 +129,38 @@ func TestAge(t *testing.T) {
 	}
 }
 
+func TestClock(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 17, 12, 0, 0, 0, time.FixedZone("", 3600))
+	for want, at := range map[string]time.Time{
+		"00:00": time.Date(2026, 11, 16, 23, 0, 0, 0, time.UTC), "23:59": time.Date(2026, 11, 17, 22, 59, 0, 0, time.UTC),
+		"2026-11-16 23:59": time.Date(2026, 11, 16, 22, 59, 0, 0, time.UTC), "2025-11-17 12:00": now.AddDate(-1, 0, 0),
+	} {
+		if got := Clock(at, now); got != want {
+			t.Errorf("%v: %q, want %q", at, got, want)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2026, 11, 7, 23, 30, 0, 0, time.FixedZone("", 3600))
+	for want, to := range map[string]time.Time{
+		"7 November 2026, 23:30": from.Add(59 * time.Second), "7 November 2026, 23:30–23:59": from.Add(29 * time.Minute).UTC(),
+		"7 November 2026, 23:30 – 8 November 2026, 00:30": from.Add(time.Hour).UTC(),
+	} {
+		if got := Span(from, to); got != want {
+			t.Errorf("to %v: %q, want %q", to, got, want)
+		}
+	}
+	if got := Span(from, time.Time{}); got != "7 November 2026, 23:30" {
+		t.Errorf("without an end: %q", got)
+	}
+	if got := Span(time.Time{}, from); got != "" {
+		t.Errorf("without a beginning: %q", got)
+	}
+}
+
 func TestCost(t *testing.T) {
 	t.Parallel()
 	const cent = usage.Dollar / 100
