@@ -149,8 +149,12 @@ func (e *Engine) streamFinding(want jetstream.StreamConfig, info *jetstream.Stre
 		return f
 	}
 	f.OK = true
-	f.Text = fmt.Sprintf("%d messages on %d server(s), all up to date.", info.State.Msgs, max(replicas, 1))
+	f.Text = fmt.Sprintf("%s on %s, all up to date.", messages(info.State.Msgs), wording.Count(max(replicas, 1), "server"))
 	return f
+}
+
+func messages(n uint64) string {
+	return wording.Count(int(n), "message") //nolint:gosec // no stream has so many messages
 }
 
 // clusterFault describes the fault of a stream's servers, or returns "".
@@ -163,7 +167,7 @@ func clusterFault(c *jetstream.ClusterInfo) string {
 		case peer.Offline:
 			return fmt.Sprintf("The server %s is offline.", peer.Name)
 		case !peer.Current || peer.Lag > maxLag:
-			return fmt.Sprintf("The server %s is %d messages behind, last seen %s ago.", peer.Name, peer.Lag, wording.Duration(peer.Active))
+			return fmt.Sprintf("The server %s is %s behind, last seen %s ago.", peer.Name, messages(peer.Lag), wording.Duration(peer.Active))
 		}
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/natsserver"
 	"github.com/clewdev/clew/internal/polltest"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 func init() {
@@ -124,5 +125,18 @@ func TestDiskRefused(t *testing.T) {
 	e.link.connected()
 	if e.link.isSilent() {
 		t.Error("the next server is not asked")
+	}
+}
+
+// One message is not "1 messages".
+func TestClusterFault(t *testing.T) {
+	t.Parallel()
+	for lag, want := range map[uint64]string{
+		1: "The server b is 1 message behind, last seen 2.0 s ago.", 1200: "The server b is 1,200 messages behind, last seen 2.0 s ago.",
+	} {
+		c := &jetstream.ClusterInfo{Leader: "a", Replicas: []*jetstream.PeerInfo{{Name: "b", Lag: lag, Active: 2 * time.Second}}}
+		if got := clusterFault(c); got != want {
+			t.Errorf("%d: %q, want %q", lag, got, want)
+		}
 	}
 }

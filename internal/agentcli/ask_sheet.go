@@ -8,6 +8,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // A sheet is a question in pages, with our rows below the last page that explain the answers.
@@ -154,12 +155,9 @@ func (s *sheet) complete() bool { return s.shown == len(s.Text) }
 // reminder returns a row next to the prompt that names the subject of the question, and how much of
 // it the user saw.
 func (s *sheet) reminder() string {
-	count := strconv.Itoa(len(s.Text)) + " lines"
-	switch {
-	case !s.complete():
-		count = fmt.Sprintf("%d of %d lines", s.shown, len(s.Text))
-	case len(s.Text) == 1:
-		count = "1 line"
+	count := wording.Count(len(s.Text), "line")
+	if !s.complete() {
+		count = wording.Number(s.shown) + " of " + count
 	}
 	text := "? (" + count + ") " + s.Subject
 	if s.Columns < 2*minPrompt {

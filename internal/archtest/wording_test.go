@@ -13,11 +13,11 @@ import (
 // of number.
 var ownWording = map[string]*regexp.Regexp{
 	"a cost":       regexp.MustCompile(`\$%[-+0-9.]*[dfgsv]|≥ \$|at least \$`),
-	"a size":       regexp.MustCompile(`%[-+0-9.]*[dfgv] ?([kKMGT]i?B)\b`),
+	"a size":       regexp.MustCompile(`^ bytes$|%[-+0-9.]*[dfgv] ?([kKMGT]i?B)\b`),
 	"a duration":   regexp.MustCompile(`%[-+0-9.]*[dfgv] (s|min|h)\b`),
 	"an age":       regexp.MustCompile(`%[-+0-9.]*[dfgv] ?[a-z]* ago\b`),
-	"a percentage": regexp.MustCompile(`%[-+0-9.]*[dfgv] ?%%`),
-	"a plural":     regexp.MustCompile(`%d [a-z]+%s`),
+	"a percentage": regexp.MustCompile(`^ %$|%[-+0-9.]*[dfgv] ?%%`),
+	"a plural":     regexp.MustCompile(`%d [a-z]+(%s|\(s\))|%d more [a-z]+s\b`),
 	"a time":       regexp.MustCompile(`2006-01-02 15:04($|[^:])|January 2006,? 15:04`),
 }
 
@@ -40,7 +40,7 @@ func TestFormatsItself(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`$%.2f`: "a cost", `~$%s`: "a cost", `%.1f MB`: "a size", `%d KB free`: "a size", `%d min %02d s`: "a duration", `%dm ago`: "an age",
-		`%v ago`: "an age", `#$%&`: "", `%d file%s`: "a plural", `2006-01-02 15:04`: "a time", `2 January 2006, 15:04`: "a time", `2006-01-02 15:04:05`: "", `2006-01-02T15:04`: "", `%3.0f%%`: "a percentage", `%d %% done`: "a percentage", `100 %% of it`: "", `%d of %d turns`: "", `price: 5$`: "", `%s`: "",
+		`%v ago`: "an age", `#$%&`: "", `%d file%s`: "a plural", `%d server(s)`: "a plural", `%d more lines: press`: "a plural", ` bytes`: "a size", ` %`: "a percentage", `2006-01-02 15:04`: "a time", `2 January 2006, 15:04`: "a time", `2006-01-02 15:04:05`: "", `2006-01-02T15:04`: "", `%3.0f%%`: "a percentage", `%d %% done`: "a percentage", `100 %% of it`: "", `%d of %d turns`: "", `price: 5$`: "", `%s`: "",
 	} {
 		got := ""
 		file := &ast.File{Name: ast.NewIdent("p"), Decls: []ast.Decl{&ast.GenDecl{Tok: token.VAR, Specs: []ast.Spec{&ast.ValueSpec{

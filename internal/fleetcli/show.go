@@ -202,10 +202,10 @@ func (v *jobView) addSpec(p *page) {
 		limits = append(limits, wording.Count(a.MaxTurns, "turn"))
 	}
 	if s.Limits.Wall > 0 {
-		limits = append(limits, time.Duration(s.Limits.Wall).String())
+		limits = append(limits, wording.Duration(time.Duration(s.Limits.Wall)))
 	}
 	if s.Limits.Idle > 0 {
-		limits = append(limits, "silent for "+time.Duration(s.Limits.Idle).String())
+		limits = append(limits, "silent for "+wording.Duration(time.Duration(s.Limits.Idle)))
 	}
 	p.row("limits", strings.Join(limits, ", "))
 	p.row("after", strings.Join(s.After, ", "))

@@ -9,6 +9,7 @@ import (
 	"github.com/clewdev/clew/internal/ask"
 	"github.com/clewdev/clew/internal/compose"
 	"github.com/clewdev/clew/internal/tty"
+	"github.com/clewdev/clew/internal/wording"
 )
 
 // maxOptions is the number of options that digits can choose, beside one for own words.
@@ -178,7 +179,11 @@ func (d *dock) scroll(name string) bool {
 // allow returns an answer that allows something, if the user knows what.
 func (d *dock) allow(a ask.Answer) (ask.Answer, dockEvent) {
 	if !d.complete() {
-		d.remark = fmt.Sprintf("%d more lines: press space to see them first", d.rows-d.seen)
+		rest, them := d.rows-d.seen, "them"
+		if rest == 1 {
+			them = "it"
+		}
+		d.remark = wording.Count(rest, "more line") + ": press space to see " + them + " first"
 		return ask.Answer{}, kept
 	}
 	return d.give(a)

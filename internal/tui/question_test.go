@@ -411,3 +411,16 @@ func TestQuestionKeysStay(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A question says how much of it was not shown yet.
+func TestRestOfQuestion(t *testing.T) {
+	t.Parallel()
+	for rest, want := range map[int]string{
+		1: "1 more line: press space to see it first", 1200: "1,200 more lines: press space to see them first",
+	} {
+		d := &dock{rows: 3 + rest, seen: 3}
+		if _, event := d.allow(ask.Answer{Kind: ask.AllowOnce}); event != kept || d.remark != want {
+			t.Errorf("%d: %q, want %q", rest, d.remark, want)
+		}
+	}
+}

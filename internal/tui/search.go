@@ -331,10 +331,7 @@ func (s *searchScreen) status() string {
 		return ""
 	}
 	n := len(s.hits) + s.found.More
-	text := wording.Number(n) + " results"
-	if n == 1 {
-		text = "1 result"
-	}
+	text := wording.Count(n, "result")
 	if s.found.More > 0 {
 		text = fmt.Sprintf("%d of ", len(s.hits)) + text
 	}
@@ -476,7 +473,7 @@ func (s *sessionsScreen) infoLines(e *view.Entry, width int) []string {
 		{"id", e.ID}, {"state", known}, {"project", e.Project}, {"job", e.Job.ID}, {"repository", e.Job.Repository}, {"machine", s.data.MachineName(e)}, {"directory", e.CWD}, {"branch", render.BranchName(e.GitBranch)},
 		{"tag", e.Tag}, {"model", e.Model}, {"permissions", e.PermissionMode}, {"agent", render.Join(e.Version, e.Entrypoint)},
 		{"created", at(e.Created)}, {"last entry", at(e.LastTime)}, {"written", at(e.Modified)},
-		{"transcript", e.Path}, {"size", wording.Number(e.Size) + " bytes"},
+		{"transcript", e.Path}, {"size", wording.Size(e.Size)},
 		{"figures", render.Join(e.Turns(), e.FilesChanged(), e.Tokens(), e.Cost())},
 		{"first prompt", e.FirstPrompt}, {"last prompt", e.LastPrompt}, {"resume", view.ResumeCommand(e.ID, e.CWD)},
 	}

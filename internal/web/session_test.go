@@ -486,3 +486,14 @@ func TestProjectOfJob(t *testing.T) {
 		t.Errorf("%s\nwant %s", m.String(), want)
 	}
 }
+
+// A long session shows that reading it has begun.
+func TestStillReading(t *testing.T) {
+	t.Parallel()
+	for done, want := range map[int64]string{0: ": 0 %", 1: ": <1 %", 500: ": 50 %"} {
+		err := stillReading(&follow.Snapshot{Done: done, Total: 1000})
+		if !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%d of 1000: %q, want %q", done, err, want)
+		}
+	}
+}

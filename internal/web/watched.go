@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/timelimit"
 	"github.com/clewdev/clew/internal/view"
+	"github.com/clewdev/clew/internal/wording"
 	"github.com/clewdev/clew/transcript"
 )
 
@@ -50,7 +50,7 @@ func readError(err error) error {
 func stillReading(snapshot *follow.Snapshot) error {
 	no := &refusal{status: http.StatusServiceUnavailable, reason: "the session is still being read", hint: "Try again in a moment."}
 	if snapshot != nil && snapshot.Total > 0 {
-		no.reason += ": " + percent(snapshot.Done, snapshot.Total)
+		no.reason += ": " + wording.Percent(100*float64(snapshot.Done)/float64(snapshot.Total))
 	}
 	return no
 }
@@ -147,6 +147,3 @@ func spokenEnd(c *transcript.Chunk) string {
 	}
 	return clip.Bytes(text, maxSpoken)
 }
-
-// percent returns a share for people.
-func percent(n, of int64) string { return strconv.FormatInt(100*n/max(of, 1), 10) + " %" }
