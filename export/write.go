@@ -138,7 +138,7 @@ func colorCode(text string) int {
 
 // oneLine joins a text into one clean line of at most most characters.
 func oneLine(text string, most int) string {
-	return clip.Runes(strings.Join(strings.Fields(clean(clip.Bytes(text, 8*most))), " "), most)
+	return clip.Words(clean(clip.Bytes(text, 8*most)), most)
 }
 
 // shorten cuts a text to the limit, at the end of a line if possible, and returns the number of

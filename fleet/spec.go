@@ -244,7 +244,7 @@ func (s *Spec) title() string {
 	if text == "" {
 		text = s.Prompt
 	}
-	return clip.Runes(strings.Join(strings.Fields(text), " "), maxTitle)
+	return clip.Words(text, maxTitle)
 }
 
 const maxTitle = 80

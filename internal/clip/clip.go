@@ -34,6 +34,10 @@ func Marked(text string, n int) string {
 	return Bytes(text, n) + "…"
 }
 
+// Words returns the words of a text in one line, with single spaces between them, as [Runes] returns
+// a text.
+func Words(text string, n int) string { return Runes(strings.Join(strings.Fields(text), " "), n) }
+
 // Runes returns a text in at most n characters: the end of a longer one, with the spaces before it,
 // becomes "…".
 func Runes(text string, n int) string {

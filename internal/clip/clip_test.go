@@ -52,6 +52,16 @@ func TestRunes(t *testing.T) {
 	}
 }
 
+func TestWords(t *testing.T) {
+	t.Parallel()
+	if got := clip.Words(" a\tb\n\nc d ", 5); got != "a b…" {
+		t.Errorf("got %q", got)
+	}
+	if got := clip.Words(" a\tb\n", 3); got != "a b" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // The start of valid text is valid, and as long as it can be.
 func FuzzBytes(f *testing.F) {
 	f.Add("a😀b世", 3)

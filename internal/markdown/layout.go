@@ -44,20 +44,8 @@ func (l layout) text(text string) []string {
 	return l.blocks(blocks, false)
 }
 
-// clean returns a text that is safe for the terminal. A line of one column has no place for a wide
-// character.
-func (l layout) clean(text string) string {
-	text = tty.Clean(text)
-	if l.Width != 1 {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if tty.RuneWidth(r) > 1 {
-			return '…'
-		}
-		return r
-	}, text)
-}
+// clean returns a text that is safe for the terminal.
+func (l layout) clean(text string) string { return tty.CleanIn(text, l.Width) }
 
 // blocks returns the lines of blocks, with empty lines between them unless they are tight.
 func (l layout) blocks(blocks []Block, tight bool) []string {

@@ -80,7 +80,7 @@ func (r *Recall) safeHead(text string, most int) string {
 
 // quoted returns one line of limited length as a JSON string.
 func quoted(text string, most int) string {
-	return quote(clip.Runes(strings.Join(strings.Fields(text), " "), most))
+	return quote(clip.Words(text, most))
 }
 
 // quote returns a text as a JSON string, with <, > and & as they are.

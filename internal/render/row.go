@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/rows"
 	"github.com/clewdev/clew/internal/tty"
@@ -175,14 +175,7 @@ func (o Options) headBytes() int {
 
 // head returns the beginning of a text without leading white space, cut between characters.
 func head(text string, size int) string {
-	text = strings.TrimLeftFunc(text, unicode.IsSpace)
-	if len(text) <= size {
-		return text
-	}
-	for size > 0 && !utf8.RuneStart(text[size]) {
-		size--
-	}
-	return text[:size]
+	return clip.Bytes(strings.TrimLeftFunc(text, unicode.IsSpace), size)
 }
 
 // plainLine returns the first line of a Markdown text that says something, cleaned and without marks.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/clewdev/clew/internal/clip"
 	"github.com/clewdev/clew/internal/highlight"
 	"github.com/clewdev/clew/internal/markdown"
 	"github.com/clewdev/clew/internal/tty"
@@ -166,11 +167,7 @@ func pieceEnd(text string, at, most int) int {
 	if len(rest) <= most {
 		return len(text)
 	}
-	end := most
-	for end > most-utf8.UTFMax && end > 1 && !utf8.RuneStart(rest[end]) {
-		end--
-	}
-	return at + end
+	return at + max(len(clip.Bytes(rest, most)), 1)
 }
 
 // estimate returns about how many lines a text has: its own lines, or the lines that it would fill
@@ -192,19 +189,8 @@ func (o Options) wrapped(style tty.Style, piece string) []string {
 	return lines
 }
 
-// clean makes a text safe for the terminal. A line of one column has no place for a wide character.
-func (o Options) clean(text string) string {
-	text = tty.Clean(text)
-	if o.columns() != 1 {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if tty.RuneWidth(r) > 1 {
-			return '…'
-		}
-		return r
-	}, text)
-}
+// clean makes a text safe for the terminal.
+func (o Options) clean(text string) string { return tty.CleanIn(text, o.columns()) }
 
 // painted returns a line of code in its colors.
 func (o Options) painted(scanner *highlight.Scanner, line string) string {

@@ -43,6 +43,21 @@ func isASCII(s string) bool {
 	return true
 }
 
+// CleanIn is like [Clean], for lines of so many columns. In one column there is no place for a wide
+// character, which becomes "…".
+func CleanIn(s string, columns int) string {
+	s = Clean(s)
+	if columns != 1 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if RuneWidth(r) > 1 {
+			return '…'
+		}
+		return r
+	}, s)
+}
+
 // CleanExactly is like [Clean], but keeps tabs, all kinds of spaces, and the joiners of scripts. It
 // is for text that is printed as it is, without wrapping.
 func CleanExactly(s string) string { return cleaner{text: s, exactly: true}.clean() }
