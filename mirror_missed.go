@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,7 +90,12 @@ func (r *recent) mirrored(lines []string, hashes []uint64) []bool {
 // lastLines returns the lines at the end of a file. The first one may be cut off. A last line
 // without an end is left out.
 func lastLines(file string) ([]string, error) {
-	f, err := files.OpenRegular(file)
+	root, err := os.OpenRoot(filepath.Dir(file)) // the agent's file may have become a link to anything
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := files.OpenRegularIn(root, filepath.Base(file))
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +119,13 @@ func (r *recent) missedSidecar(file string) []wire.JSON {
 	if !ok {
 		return nil
 	}
-	text, err := files.ReadSmall(strings.TrimSuffix(file, ".jsonl")+".meta.json", missedBytes)
+	root, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	name := strings.TrimSuffix(filepath.Base(file), ".jsonl") + ".meta.json"
+	text, err := files.ReadSmallIn(root, name, missedBytes)
 	if err != nil {
 		return nil
 	}

@@ -345,7 +345,7 @@ func (u *terminalUser) Edit(ctx context.Context, text string) (edited string, er
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = u.in, u.out, u.out
 	if err := cmd.Run(); err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			err = fmt.Errorf("the editor ended with code %d", exit.ExitCode())
+			err = fmt.Errorf("the editor in $VISUAL or $EDITOR failed: %w", exit)
 		}
 		return "", err
 	}

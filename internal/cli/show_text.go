@@ -420,7 +420,7 @@ func (c *contextPrinter) tools(chunks []transcript.Chunk) {
 			}
 			input := rows.InputTokens(item)
 			calls = append(calls, usage.ToolCall{
-				Name: cmp.Or(item.ToolName, "tool"), Model: chunks[i].Model, InputTokens: input, ResultTokens: item.TokenCount - input,
+				Name: cmp.Or(item.ToolName, "tool"), Model: chunks[i].Model, InputTokens: input, ResultTokens: max(item.TokenCount-input, 0),
 				Failed: item.ToolError,
 			})
 		}

@@ -21,16 +21,17 @@ func ReadSmall(path string, limit int64) ([]byte, error) {
 	return readSmall(system{}, path, limit)
 }
 
-// ReadSmallIn is like [ReadSmall] for a file in a directory that no link leads out of.
+// ReadSmallIn is like [ReadSmall] for a file in a directory that no link leads out of. The file itself
+// must not be a link.
 func ReadSmallIn(root *os.Root, name string, limit int64) ([]byte, error) {
-	return readSmall(root, name, limit)
+	return readSmall(strictTree{root}, name, limit)
 }
 
 // OpenRegular opens a regular file to read it, as [ReadSmall] does.
 func OpenRegular(path string) (*os.File, error) { return openRegular(system{}, path) }
 
 // OpenRegularIn is like [OpenRegular] for a file in a directory that no link leads out of.
-func OpenRegularIn(root *os.Root, name string) (*os.File, error) { return openRegular(root, name) }
+func OpenRegularIn(root *os.Root, name string) (*os.File, error) { return openRegular(strictTree{root}, name) }
 
 // A readTree has the files that a path names. An [os.Root] is one.
 type readTree interface {
@@ -38,8 +39,14 @@ type readTree interface {
 	Stat(name string) (fs.FileInfo, error)
 }
 
-// Stat is [os.Stat].
+// Stat is [os.Stat]: the user's own files may be links.
 func (system) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+
+// A strictTree is a directory whose links are not followed.
+type strictTree struct{ *os.Root }
+
+// Stat is [os.Root.Lstat].
+func (t strictTree) Stat(name string) (fs.FileInfo, error) { return t.Lstat(name) }
 
 func openRegular(t readTree, name string) (*os.File, error) {
 	// Opening a device may do something, and opening a pipe wakes its writer.
@@ -57,7 +64,8 @@ func openRegular(t readTree, name string) (*os.File, error) {
 		err = unread(name, ErrNotRegular)
 	}
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		_ = file.Close()
+		return nil, err
 	}
 	return file, nil
 }
@@ -72,18 +80,21 @@ func readSmall(t readTree, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	large := unread(name, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit))
 	if info.Size() > limit {
-		return nil, large
+		return nil, tooLarge(name, limit)
 	}
 	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead)) // one more read finds the end
 	if _, err := data.ReadFrom(io.LimitReader(file, limit+1)); err != nil {
 		return nil, err
 	}
 	if int64(data.Len()) > limit {
-		return nil, large
+		return nil, tooLarge(name, limit)
 	}
 	return data.Bytes(), nil
+}
+
+func tooLarge(name string, limit int64) error {
+	return unread(name, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit))
 }
 
 func unread(name string, err error) error { return &fs.PathError{Op: "read", Path: name, Err: err} }

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestReadPipe reads a named pipe without a writer, which a program that opens it waits for.
+// TestReadPipe reads a named pipe without a writer, which a program that opens it waits for, and a link below a
+// directory whose owner is not trusted.
 func TestReadPipe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pipe")
@@ -23,6 +24,20 @@ func TestReadPipe(t *testing.T) {
 	}
 	if _, err := readSmall(swapped{}, path, 10); !errors.Is(err, ErrNotRegular) {
 		t.Errorf("a pipe that took the place of a file: %v", err)
+	}
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := errors.Join(root.WriteFile("text", []byte("x"), 0o600), root.Symlink("text", "link")); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := ReadSmallIn(root, "text", 10); string(text) != "x" || err != nil {
+		t.Errorf("a file: %q, %v", text, err)
+	}
+	if _, err := ReadSmallIn(root, "link", 10); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("a link: %v", err)
 	}
 }
 

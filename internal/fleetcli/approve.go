@@ -199,7 +199,7 @@ func (o *jobsApproveOptions) answer(ctx context.Context, c *connection, q *fleet
 	}
 	answered, err := c.Answer(ctx, q.Job, q.ID, given)
 	if errors.Is(err, fleet.ErrAnswered) {
-		return &clikit.Failure{Code: clikit.ExitFailed, Err: &clikit.ShownError{Text: "the question was answered already, by " + clikit.Printable(jobview.Answerer(answered.Answer)), Err: err}}
+		return &clikit.Failure{Code: clikit.ExitFailed, Err: &clikit.ShownError{Text: "the question is closed: " + clikit.Printable(jobview.AnsweredBy(answered.Answer)), Err: err}}
 	}
 	if err != nil {
 		return failure(ctx, err)

@@ -48,6 +48,14 @@ func Answerer(a *fleet.Answer) string {
 	return Who(a.User, a.By)
 }
 
+// AnsweredBy describes an answer that somebody gave first.
+func AnsweredBy(a *fleet.Answer) string {
+	if by := Answerer(a); by != "" {
+		return "it was answered by " + by + ": " + AnswerText(a)
+	}
+	return AnswerText(a)
+}
+
 // AnswerText describes an answer.
 func AnswerText(a *fleet.Answer) string {
 	switch {

@@ -201,7 +201,7 @@ func (r *Recall) scope(l *listing, project string) (files []sessions.File, count
 		switch {
 		case project == "" && !l.own[f.Project]:
 		case project != "" && project != EveryProject && !matchesProject(f.Home(), project):
-		case f.SessionID != "" && (l.running[f.SessionID] || !newid.IsUUID(f.SessionID)):
+		case f.SessionID != "" && (l.running[strings.ToLower(f.SessionID)] || !newid.IsUUID(f.SessionID)):
 		case (f.AgentID != "" || f.Spill) && !r.opts.Results:
 		default:
 			if f.AgentID == "" && !f.Spill {

@@ -149,7 +149,7 @@ func (a *answer) choose(limit int) {
 		if len(a.hits) == limit || h.Share < minShare*a.found.Hits[0].Share {
 			break
 		}
-		if !newid.IsUUID(h.SessionID) || a.list.running[h.SessionID] {
+		if !newid.IsUUID(h.SessionID) || a.list.running[strings.ToLower(h.SessionID)] {
 			continue
 		}
 		text, ok := a.recall.excerpt(h, a.query)

@@ -198,13 +198,8 @@ func (s *questionScreen) leave(said string) tea.Cmd {
 	return cmd
 }
 
-// answeredBy names who answered first.
-func answeredBy(q *fleet.Question) string {
-	if q.Answer.Expired {
-		return jobview.AnswerText(q.Answer)
-	}
-	return fmt.Sprintf("it was answered by %s: %s", tty.Line(jobview.Answerer(q.Answer)), jobview.AnswerText(q.Answer))
-}
+// answeredBy describes the answer that was given first.
+func answeredBy(q *fleet.Question) string { return tty.Line(jobview.AnsweredBy(q.Answer)) }
 
 func (s *questionScreen) draw(width, height int) Frame {
 	open := s.job.open()

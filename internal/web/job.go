@@ -104,8 +104,8 @@ func (s *Server) job(w http.ResponseWriter, r *http.Request) error {
 	}
 	d := s.newJobDrawer()
 	if j.State == fleet.Queued { // workers explain why they don't take it
-		if err := d.around.Look(ctx, f); err != nil {
-			return fleetError(err)
+		if err := d.around.Look(ctx, f); err != nil && remark == "" { // the page is about the job
+			remark = fleetError(err).Error()
 		}
 	}
 	if remark != "" {
@@ -151,7 +151,7 @@ func (s *Server) answerJob(w http.ResponseWriter, r *http.Request) error {
 	answered, err := f.Answer(ctx, job, q.ID, answer)
 	switch {
 	case errors.Is(err, fleet.ErrAnswered) && answered != nil:
-		return refused(http.StatusConflict, "it was answered by %s: %s", tty.Line(jobview.Answerer(answered.Answer)), jobview.AnswerText(answered.Answer))
+		return refused(http.StatusConflict, "%s", tty.Line(jobview.AnsweredBy(answered.Answer)))
 	case err != nil:
 		return fleetError(err)
 	}

@@ -63,6 +63,7 @@ export class Questions {
     if (i < 0) return;
     this.list.splice(i, 1);
     if (gone.by && gone.by !== `page ${client}`) say(`Answered by ${gone.by}: ${gone.what}`);
+    else if (!gone.by && gone.what) say(`The question is closed: ${gone.what}`);
     this.draw();
   }
 
