@@ -26,6 +26,7 @@ type viewerSite struct {
 	*httptest.Server
 	web     *web.Server
 	streams atomic.Int64 // event streams that are open
+	running atomic.Int64 // all requests that are answered now
 
 	mu      sync.Mutex
 	handler http.Handler // that of the server, or another one in its place
@@ -94,6 +95,8 @@ func (s *viewerSite) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	handler := s.handler
 	s.mu.Unlock()
+	s.running.Add(1)
+	defer s.running.Add(-1)
 	handler.ServeHTTP(noted, r)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -66,6 +66,8 @@ func TestImpostorPage(t *testing.T) {
 	p.until(`document.querySelector(".connection").hidden`)
 	f.write(f.prompt("Are you back?"))
 	p.see("Are you back?")
+	// A request to the server that has just proved itself would reach the next one with the token.
+	p.wait("nothing but the stream is open", func() bool { return s.streams.Load() == 1 && s.running.Load() == 1 })
 	liar := &impostor{answer: `{"proof":"AAAA","token":"t","start":"s"}`}
 	s.answerWith(liar)
 	p.see("This browser is not logged in")
