@@ -21,17 +21,16 @@ func ReadSmall(path string, limit int64) ([]byte, error) {
 	return readSmall(system{}, path, limit)
 }
 
-// ReadSmallIn is like [ReadSmall] for a file in a directory that no link leads out of. The file itself
-// must not be a link.
+// ReadSmallIn is like [ReadSmall] for a file in a directory that no link leads out of.
 func ReadSmallIn(root *os.Root, name string, limit int64) ([]byte, error) {
-	return readSmall(strictTree{root}, name, limit)
+	return readSmall(root, name, limit)
 }
 
 // OpenRegular opens a regular file to read it, as [ReadSmall] does.
 func OpenRegular(path string) (*os.File, error) { return openRegular(system{}, path) }
 
 // OpenRegularIn is like [OpenRegular] for a file in a directory that no link leads out of.
-func OpenRegularIn(root *os.Root, name string) (*os.File, error) { return openRegular(strictTree{root}, name) }
+func OpenRegularIn(root *os.Root, name string) (*os.File, error) { return openRegular(root, name) }
 
 // A readTree has the files that a path names. An [os.Root] is one.
 type readTree interface {
@@ -39,14 +38,8 @@ type readTree interface {
 	Stat(name string) (fs.FileInfo, error)
 }
 
-// Stat is [os.Stat]: the user's own files may be links.
+// Stat is [os.Stat].
 func (system) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
-
-// A strictTree is a directory whose links are not followed.
-type strictTree struct{ *os.Root }
-
-// Stat is [os.Root.Lstat].
-func (t strictTree) Stat(name string) (fs.FileInfo, error) { return t.Lstat(name) }
 
 func openRegular(t readTree, name string) (*os.File, error) {
 	// Opening a device may do something, and opening a pipe wakes its writer.
