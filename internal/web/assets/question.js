@@ -57,13 +57,13 @@ export class Questions {
     this.draw();
   }
 
-  /** @param {{agent: string, question: string, by: string, what: string}} gone */
+  /** @param {{agent: string, session?: string, question: string, by: string, what: string}} gone */
   remove(gone) {
     const i = this.find(gone);
     if (i < 0) return;
     this.list.splice(i, 1);
     if (gone.by && gone.by !== `page ${client}`) say(`Answered by ${gone.by}: ${gone.what}`);
-    else if (!gone.by && gone.what) say(`The question is closed: ${gone.what}`);
+    else if (!gone.by && !gone.session && gone.what) say(`The question is closed: ${gone.what}`); // a job's, which expired
     this.draw();
   }
 
