@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,7 +175,7 @@ func (a *questioner) ask(ctx context.Context, q *ask.Question) (ask.Answer, erro
 // surface returns the current surface for questions.
 func (a *questioner) surface() ask.Surface {
 	columns, rows := a.console.size()
-	plain := a.screen.plain || os.Getenv("TERM") == "dumb"
+	plain := a.screen.plain || clikit.Dumb()
 	return ask.Surface{Columns: columns, Rows: rows, Color: a.colored(), Plain: plain, Lines: termio.DrawsLines()}
 }
 

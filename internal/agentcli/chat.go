@@ -183,7 +183,7 @@ func (o *chatOptions) user(ctx context.Context, c *chat) (user, error) {
 // isPlain reports whether the terminal gets only lines.
 func (o *chatOptions) isPlain() bool {
 	accessible := os.Getenv("ACCESSIBLE")
-	return o.plain || os.Getenv("TERM") == "dumb" || accessible != "" && accessible != "0"
+	return o.plain || clikit.Dumb() || accessible != "" && accessible != "0"
 }
 
 // ofChat changes the hint of a failure from run to chat.

@@ -171,7 +171,7 @@ func (a *questioner) notify() {
 	switch out := a.console.out; {
 	case out == nil:
 		a.screen.noticeLocked(questionWaits)
-	case clikit.IsTerminal(out) && os.Getenv("TERM") != "dumb" && wantsNotices():
+	case clikit.Redraws(out) && wantsNotices():
 		_, _ = io.WriteString(out, a.screen.notice(questionWaits)) // as say does
 	}
 }

@@ -79,8 +79,7 @@ func newScreen(s clikit.Streams) *screen {
 		calls: map[string]*toolCall{}, stop: func() {},
 	}
 	scr.changed.L = &scr.mu
-	isDumb := os.Getenv("TERM") == "dumb"
-	if out, ok := s.Out.(*os.File); ok && clikit.IsTerminal(out) && !isDumb {
+	if out, ok := s.Out.(*os.File); ok && clikit.Redraws(out) {
 		scr.window, scr.windowColor = func() (int, int) { return termio.Size(out) }, clikit.Colored(out)
 	}
 	if !clikit.IsTerminal(s.Err) {
@@ -88,7 +87,7 @@ func newScreen(s clikit.Streams) *screen {
 	}
 	scr.shared = clikit.IsTerminal(s.Out)
 	scr.width = clikit.TerminalWidth(s.Err)
-	if !isDumb {
+	if !clikit.Dumb() {
 		scr.animated, scr.wanted = true, wantsNotices()
 		scr.animate()
 	}

@@ -277,7 +277,7 @@ func checkTerminal(s Streams) []diagnosis {
 	case !d.UTF8:
 		state, found = stateWarning, found+"; the locale is not UTF-8"
 		advice = "Set LANG to a UTF-8 locale such as C.UTF-8, or characters may look wrong."
-	case d.Term == "dumb" || d.Term == "" && runtime.GOOS != "windows":
+	case clikit.Dumb():
 		state, advice = stateNote, "Set TERM to a terminal that can clear a line to get colors and progress."
 	case d.Columns < clikit.Narrow:
 		state, advice = stateNote, fmt.Sprintf("Lists show more with %d or more columns.", clikit.Narrow)

@@ -134,6 +134,7 @@ func TestScript(t *testing.T) {
 			env.Values[fleetKey{}] = &scriptFleet{}
 			env.Setenv("TESTDATA", testdata)
 			env.Setenv("PAGER", "cat")
+			env.Setenv("TERM", "xterm")
 			env.Setenv("XDG_RUNTIME_DIR", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", env.WorkDir)
 			env.Setenv("TEST_CLOCK", "1")

@@ -35,7 +35,7 @@ func (o *showOptions) live(ctx context.Context, src *input.Source) error {
 		builder:     transcript.NewBuilder(nil),
 		feed:        &render.Feed{Options: o.style.options(o.streams)},
 	}
-	if out, ok := o.streams.Out.(*os.File); ok && clikit.IsTerminal(out) && os.Getenv("TERM") != "dumb" {
+	if out, ok := o.streams.Out.(*os.File); ok && clikit.Redraws(out) {
 		l.terminal, l.feed.Redraws = out, true
 	}
 	readErr := src.Feed(l.builder, func(msg wire.Message) error {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -239,7 +238,7 @@ func (o *statsOptions) check() error {
 			return err
 		}
 	}
-	if o.watched && (!clikit.IsTerminal(o.streams.Out) || os.Getenv("TERM") == "dumb") {
+	if o.watched && !clikit.Redraws(o.streams.Out) {
 		return clikit.UsageError("--watch needs a terminal", "")
 	}
 	if o.limit < 0 {

@@ -7,7 +7,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +34,7 @@ func (o *statsOptions) canvas() canvas {
 
 // barCell returns the character for bars.
 func barCell() string {
-	if os.Getenv("TERM") == "dumb" {
+	if clikit.Dumb() {
 		return "#"
 	}
 	return "█"

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -126,8 +125,7 @@ func (o *viewOptions) browse(ctx context.Context) error {
 func (o *viewOptions) onTerminal() bool {
 	_, in := o.streams.In.(*os.File)
 	_, out := o.streams.Out.(*os.File)
-	kind := os.Getenv("TERM")
-	return in && out && clikit.IsTerminal(o.streams.In) && clikit.IsTerminal(o.streams.Out) && kind != "dumb" && (kind != "" || runtime.GOOS == "windows")
+	return in && out && clikit.IsTerminal(o.streams.In) && clikit.Redraws(o.streams.Out)
 }
 
 // viewerGC is the garbage collection target percentage. The usual 100 would take the memory of a

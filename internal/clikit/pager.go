@@ -24,8 +24,7 @@ type Pager struct {
 // NewPager returns a pager for a command's output, or nil if the output is not for a person to page
 // through.
 func NewPager(s Streams) *Pager {
-	kind := os.Getenv("TERM")
-	if !IsTerminal(s.Out) || kind == "" || kind == "dumb" || pagerCommand() == "" {
+	if !Redraws(s.Out) || pagerCommand() == "" {
 		return nil
 	}
 	return &Pager{streams: s}

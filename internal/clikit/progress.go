@@ -3,7 +3,6 @@ package clikit
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -60,7 +59,7 @@ func NewProgress(w io.Writer, total int64, now func() time.Time) *Progress {
 // ProgressOn is like [NewProgress] on a terminal that can redraw a line. Elsewhere it returns nil, which
 // draws nothing.
 func ProgressOn(w io.Writer, total int64, now func() time.Time) *Progress {
-	if !IsTerminal(w) || os.Getenv("TERM") == "dumb" {
+	if !Redraws(w) {
 		return nil
 	}
 	return NewProgress(w, total, now)
@@ -145,7 +144,7 @@ type Activity struct {
 
 // StartActivity starts an activity, or returns nil if w is not a terminal that can clear a line.
 func StartActivity(w io.Writer, doing string) *Activity {
-	if !IsTerminal(w) || os.Getenv("TERM") == "dumb" {
+	if !Redraws(w) {
 		return nil
 	}
 	return newActivity(w, doing)

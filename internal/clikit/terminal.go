@@ -3,6 +3,7 @@ package clikit
 import (
 	"errors"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 
@@ -17,6 +18,14 @@ func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
+
+// Dumb reports whether TERM names a terminal that can't move its cursor, so that lines are only added.
+func Dumb() bool { return dumb(os.Getenv("TERM")) }
+
+func dumb(kind string) bool { return kind == "dumb" || kind == "" && runtime.GOOS != "windows" }
+
+// Redraws reports whether a stream is a terminal whose lines can be drawn again.
+func Redraws(stream any) bool { return IsTerminal(stream) && !Dumb() }
 
 // TerminalWidth returns the number of columns of a terminal.
 func TerminalWidth(stream any) int {
@@ -85,7 +94,7 @@ func DecideColor(flag ColorFlag, getenv func(string) string, terminal bool) (col
 	if getenv("CLICOLOR") == "0" {
 		return false, "CLICOLOR"
 	}
-	return terminal && getenv("TERM") != "dumb", ""
+	return terminal && !dumb(getenv("TERM")), ""
 }
 
 // TextWidth returns the width for text: the terminal's or, without a terminal, COLUMNS or

@@ -1,12 +1,19 @@
 package clikit
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+)
 
 // The first of the flag, the setting and the variables that is set decides about color, whatever
 // the later ones are.
 func TestDecideColor(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
+	unnamed := &no // a terminal without a name can't do anything, except on Windows, where none has one
+	if runtime.GOOS == "windows" {
+		unnamed = nil
+	}
 	steps := []struct {
 		name   string
 		values map[string]*bool // nil: the next one decides
@@ -17,7 +24,7 @@ func TestDecideColor(t *testing.T) {
 		{"CLICOLOR_FORCE", map[string]*bool{"1": &yes, "0": nil, "": nil}},
 		{"FORCE_COLOR", map[string]*bool{"3": &yes, "0": nil, "": nil}},
 		{"CLICOLOR", map[string]*bool{"0": &no, "1": nil, "": nil}},
-		{"TERM", map[string]*bool{"dumb": &no, "xterm": nil, "": nil}},
+		{"TERM", map[string]*bool{"dumb": &no, "xterm": nil, "": unnamed}},
 		{"a terminal", map[string]*bool{"yes": &yes, "": &no}},
 	}
 	given := map[string]string{}

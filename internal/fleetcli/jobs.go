@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -114,7 +113,7 @@ func checkWatch(out any, watch, json bool) error {
 	if err := clikit.AtMostOne([]clikit.GivenFlag{{Name: "watch", On: watch}, {Name: "json", On: json}}); err != nil {
 		return err
 	}
-	if watch && (!clikit.IsTerminal(out) || os.Getenv("TERM") == "dumb") {
+	if watch && !clikit.Redraws(out) {
 		return clikit.UsageError("--watch needs a terminal", "")
 	}
 	return nil
