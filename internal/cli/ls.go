@@ -57,17 +57,18 @@ newest first.
 On a terminal, the 20 newest sessions are listed by day; --limit lists more. Each
 line shows the title, the number of turns, the time from the first to the last
 entry, the cost at list prices, and the age. Wide terminals also show the project,
-branch, model, tokens and number of changed files. A dot marks sessions in which
-an agent seems to be working. To be fast, ls counts at most 48 MB of transcripts,
-the smallest first, and shows a - for the others; --figures counts all of them. A ≥
+branch, model, tokens and number of changed files. A dot marks sessions that an agent
+has open. In place of the turns they show whether it is working, waits for you, or
+has nothing to do (open). To be fast, ls counts at most 48 MB of transcripts, the
+smallest first, and shows a - for the others; --figures counts all of them. A ≥
 before a cost, or a ? instead of one, means that the price of a model is not known.
 
 If stdout is not a terminal, the output is a table of all sessions for other
 programs. Columns are separated by two or more spaces and are never cut: ID, STATE
-(running or -), MODIFIED, PROJECT, BRANCH, MODEL and TITLE. An empty cell is a -.
---figures adds TURNS, SECONDS, TOKENS, COST and FILES before TITLE. --json prints
-one object per session with its id, project, path, size, times, title and other
-metadata, and with --figures also the figures.
+(working, waits, open, unknown or -), MODIFIED, PROJECT, BRANCH, MODEL and TITLE. An
+empty cell is a -. --figures adds TURNS, SECONDS, TOKENS, COST and FILES before TITLE.
+--json prints one object per session with its id, project, path, size, times, title,
+state and other metadata, and with --figures also the figures.
 
 If an archive is read, and has sessions of several machines, the list has a column
 MACHINE; --json always has the machine then.
@@ -137,6 +138,8 @@ func (o *lsOptions) run(ctx context.Context, _ []string) error {
 	l := &lsList{now: o.now(), byDay: list.Sort == sessions.ByModified}
 	list.Found = func(n int) { l.found = n }
 	infos, err := sessions.List(ctx, list)
+	running, _ := sessions.Running(ctx) // the ones that can be read
+	l.Running = view.Running(running)
 	l.take(infos, o.measure(ctx, infos))
 	if writeErr := o.print(l, list); writeErr != nil {
 		return clikit.OutputError(writeErr)
@@ -267,6 +270,7 @@ type sessionRecord struct {
 	Size     int64         `json:"size"`
 	Modified time.Time     `json:"modified"`
 	Ongoing  bool          `json:"ongoing"`
+	State    string        `json:"state,omitempty"` // of an agent that has it open: working, waits, open or unknown
 	Title    string        `json:"title"`
 	Machine  string        `json:"machine,omitempty"` // if an archive is read
 	Job      *sessions.Job `json:"job,omitempty"`
@@ -289,7 +293,7 @@ type figuresRecord struct {
 func (l *lsList) record(e *view.Entry) sessionRecord {
 	r := sessionRecord{
 		ID: e.ID, Project: e.Project, Path: e.Path, Size: e.Size, Modified: e.Modified,
-		Ongoing: e.Ongoing, Title: e.Title(), Summary: e.Summary, Machine: l.MachineName(e),
+		Ongoing: e.Ongoing, State: l.State(e).Short(), Title: e.Title(), Summary: e.Summary, Machine: l.MachineName(e),
 	}
 	if e.Job.ID != "" {
 		r.Job = &e.Job
@@ -408,9 +412,9 @@ func (l *lsList) screen(columns int, color bool) string {
 		if day := l.day(row.Modified); l.byDay && (i == 0 || day != l.day(l.Order[i-1].Modified)) {
 			b.WriteString(tty.Heading.Paint(tty.Fit(day, columns), color) + "\n")
 		}
-		switch {
-		case margin > 0 && row.Ongoing:
-			b.WriteString(tty.Success.Paint(mark, color))
+		switch state := l.State(row); {
+		case margin > 0 && state.Live:
+			b.WriteString(state.Style().Paint(mark, color))
 		case margin > 0:
 			b.WriteString(strings.Repeat(" ", margin))
 		}
@@ -472,8 +476,8 @@ func (l *lsList) style(e *view.Entry, c *lsColumn) tty.Style {
 	switch {
 	case e.Err != nil && c == titleColumn:
 		return tty.Failure
-	case e.Ongoing && c == ageColumn:
-		return tty.Success
+	case c == ageColumn:
+		return l.State(e).Style()
 	case c.cell == nil:
 		return c.Style(&l.List, e)
 	}
@@ -492,12 +496,8 @@ func (l *lsList) table(columns int, color bool) string {
 	}
 	t := clikit.NewTable(append(names, "TITLE")...)
 	for _, row := range l.Order {
-		state := ""
-		if row.Ongoing {
-			state = "running"
-		}
 		cells := []string{
-			l.id(row), state, row.Modified.In(l.now.Location()).Format("2006-01-02T15:04"),
+			l.id(row), l.State(row).Short(), row.Modified.In(l.now.Location()).Format("2006-01-02T15:04"),
 			row.ProjectName, view.ColumnOf("branch").Text(&l.List, row), view.ColumnOf("model").Text(&l.List, row),
 		}
 		if l.Machines() {

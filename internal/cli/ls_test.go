@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +154,33 @@ func TestListFooter(t *testing.T) {
 		got := tt.o.footer(&lsList{List: view.List{Order: tt.rows}, found: tt.found}, &sessions.ListOptions{Limit: 2})
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestListStates lists sessions that agents have open. Their processes know more than their transcripts.
+func TestListStates(t *testing.T) {
+	t.Parallel()
+	l := shownList()
+	l.Order = l.Order[:4]
+	l.Order[1].Ongoing = true
+	l.Running = view.Running([]sessions.RunningSession{
+		{ID: l.Order[1].ID, Status: "waiting", WaitingFor: "permission prompt"}, {ID: l.Order[2].ID, Status: "idle"},
+	})
+	want := []string{"working", "waits", "open", ""}
+	table := strings.Split(l.table(0, false), "\n")
+	screen := strings.Split(l.screen(100, false), "\n")
+	for i, state := range want {
+		if got := l.record(l.Order[i]).State; got != state {
+			t.Errorf("--json, session %d: %q, not %q", i, got, state)
+		}
+		if got := strings.Fields(table[i+1])[1]; got != cmp.Or(state, "-") {
+			t.Errorf("table, session %d: %q, not %q", i, got, state)
+		}
+		id := l.id(l.Order[i])
+		line := screen[slices.IndexFunc(screen, func(line string) bool { return strings.Contains(line, id) })]
+		if strings.HasPrefix(line, mark) != (state != "") || !strings.Contains(line, state) {
+			t.Errorf("screen, session %d is not %q: %s", i, state, line)
 		}
 	}
 }
