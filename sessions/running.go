@@ -102,7 +102,7 @@ func runningIn(root string) ([]RunningSession, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // the agent has just ended
 		case err != nil:
-			errs = append(errs, fmt.Errorf("sessions: %s: %w", path, err))
+			errs = append(errs, fmt.Errorf("sessions: %w", err))
 		case strconv.Itoa(f.PID) == name && f.SessionID != "" && f.alive():
 			running = append(running, f.session(root))
 		}
@@ -136,7 +136,7 @@ func readProcessFile(path string) (*processFile, error) {
 	}
 	f := new(processFile)
 	if err := json.Unmarshal(data, f); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
 }

@@ -246,7 +246,7 @@ func (o *Options) managedFiles() []File {
 	more := filepath.Join(dir, "managed-settings.d")
 	entries, err := os.ReadDir(more)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		files = append(files, File{Origin: Origin{Managed, more}, Err: fmt.Errorf("settings: %s: %w", more, err)})
+		files = append(files, File{Origin: Origin{Managed, more}, Err: fmt.Errorf("settings: %w", err)})
 	}
 	for _, entry := range entries { // sorted by name
 		if filepath.Ext(entry.Name()) == ".json" {
@@ -278,10 +278,12 @@ func readFile(origin Origin) []File {
 		return nil
 	}
 	if err == nil {
-		_, err = decode(text)
+		if _, err = decode(text); err != nil {
+			err = fmt.Errorf("%s: %w", origin.Path, err)
+		}
 	}
 	if err != nil {
-		f.Err = fmt.Errorf("settings: %s: %w", origin.Path, err)
+		f.Err = fmt.Errorf("settings: %w", err)
 		return []File{f}
 	}
 	f.Settings = wire.JSON(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff"))))

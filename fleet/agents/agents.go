@@ -33,6 +33,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/worktree"
+	"github.com/clewdev/clew/usage"
 )
 
 // Options configures a [Runner].
@@ -55,6 +56,9 @@ type Options struct {
 	// and a tenth; less than 0 means no minimum.
 	MinFree      int64
 	MinFreeShare float64
+	// Prices are the prices of models, for the cost of attempts whose agents did not report it; nil means
+	// [usage.DefaultPrices].
+	Prices *usage.Prices
 	// Logger gets what goes wrong; nil means nothing.
 	Logger *slog.Logger
 }
@@ -89,6 +93,10 @@ func New(ctx context.Context, o *Options) (*Runner, error) {
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
+	}
+	if o.Prices == nil {
+		prices := usage.DefaultPrices()
+		r.opts.Prices = &prices
 	}
 	r.opts.SnapshotEvery = cmp.Or(o.SnapshotEvery, 5*time.Minute)
 	if err := o.Policy.check(); err != nil {

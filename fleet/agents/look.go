@@ -33,7 +33,7 @@ func (r *Runner) traces(ctx context.Context, session, prompt string) (*fleet.Tra
 
 // scan reads what the store has of a session.
 func (r *Runner) scan(ctx context.Context, session, prompt string) (*scan, error) {
-	s := &scan{prompt: prompt, open: make(map[string]string)}
+	s := &scan{prompt: prompt, prices: *r.opts.Prices, open: make(map[string]string)}
 	if r.opts.Store == nil {
 		return s, nil
 	}
@@ -49,6 +49,7 @@ func (r *Runner) scan(ctx context.Context, session, prompt string) (*scan, error
 // A scan reads the entries of a session from an attempt's prompt on.
 type scan struct {
 	prompt string
+	prices usage.Prices
 
 	stored     bool
 	over       bool              // the last answer ended its turn
@@ -122,7 +123,7 @@ func (s *scan) traces() *fleet.Traces {
 }
 
 func (s *scan) cost() float64 {
-	costs := usage.Cost(s.tally.Calls(), usage.DefaultPrices())
+	costs := usage.Cost(s.tally.Calls(), s.prices)
 	return float64(costs.Total) / float64(usage.Dollar)
 }
 

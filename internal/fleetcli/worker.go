@@ -22,6 +22,7 @@ import (
 	"github.com/clewdev/clew/fleet/agents"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/engine"
+	"github.com/clewdev/clew/internal/pricelist"
 	"github.com/clewdev/clew/internal/termio"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/internal/wording"
@@ -315,8 +316,10 @@ func (o *workerOptions) runner(
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
+	prices := pricelist.Current()
 	opts := &agents.Options{
-		Base: &clew.Options{AgentPath: o.agentPath}, Dir: dir, Store: store, Policy: *policy, Accounts: accounts, Logger: log,
+		Base: &clew.Options{AgentPath: o.agentPath}, Dir: dir, Store: store, Policy: *policy, Accounts: accounts, Prices: &prices,
+		Logger: log,
 	}
 	if o.minFree > 0 {
 		opts.MinFree, opts.MinFreeShare = int64(o.minFree), -1

@@ -24,6 +24,9 @@ func Split(address string) (host, path string, ok bool) {
 // HasCredentials reports whether an address has a password, or a user where a token could be one:
 // only with SSH, the name of a user is no secret. Others can read an address, and git passes it on.
 func HasCredentials(address string) bool {
+	if helper, rest, ok := strings.Cut(address, "::"); ok && !strings.ContainsAny(helper, `/\:@`) {
+		address = rest // of a program that git starts, such as the one for FTP
+	}
 	scheme, rest, isURL := strings.Cut(address, "://")
 	if !isURL { // in the short form a colon ends the host: git takes a password for the path
 		before, after, _ := strings.Cut(address, ":")

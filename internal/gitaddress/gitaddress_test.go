@@ -23,6 +23,8 @@ func TestAddress(t *testing.T) {
 		{address: "git://token@host/a", host: "token@host", path: "a", hasCredentials: true},
 		{address: "GIT://token@host/a", host: "token@host", path: "a", hasCredentials: true},
 		{address: "ftp://token@host/a", host: "token@host", path: "a", hasCredentials: true},
+		{address: "foo::https://token@host/a", host: "token@host", path: "a", hasCredentials: true},
+		{address: "foo::https://host/a", host: "host", path: "a"},
 		{address: "ssh://git@host:22/a", host: "git@host:22", path: "a"},
 		{address: "SSH://git@host/a", host: "git@host", path: "a"},
 		{address: "ssh://git@host:a/b", host: "git@host:a", path: "b"},
