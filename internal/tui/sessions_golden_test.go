@@ -174,7 +174,7 @@ func readyScreens(t *testing.T, f *fakeSource) []screen {
 		f.mu.Unlock()
 		s.data.Take(infos)
 		s.takeList(nil)
-		s.data.TakeSummaries(view.DescribeAll(f.Summarize(t.Context(), f.infos)))
+		s.data.TakeSummaries(f.infos, view.DescribeAll(f.Summarize(t.Context(), f.infos)))
 		s.data.Running = view.Running(f.running)
 		s.data.trash = f.trash
 		s.changed()

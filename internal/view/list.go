@@ -85,11 +85,12 @@ func (l *List) TakeFigures(infos []sessions.SessionInfo, figures []*Figures) {
 	}
 }
 
-// TakeSummaries takes sessions that were read. Sessions that changed since are read again.
-func (l *List) TakeSummaries(found []Described) {
+// TakeSummaries takes the summaries of sessions as they were listed when they began to be read. Sessions that the list
+// knows to have changed since stay unread.
+func (l *List) TakeSummaries(infos []sessions.SessionInfo, found []Described) {
 	for i := range found {
-		e := l.entries[found[i].Path]
-		if e == nil {
+		e := l.entries[infos[i].Path]
+		if e == nil || !e.Modified.Equal(infos[i].Modified) || e.Size != infos[i].Size {
 			continue
 		}
 		modified := e.Modified

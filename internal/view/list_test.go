@@ -28,9 +28,10 @@ func TestTakeKeepsWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	var l view.List
 	l.Take([]sessions.SessionInfo{info("a", 0), info("b", time.Hour)})
+	listed := []sessions.SessionInfo{info("a", 0)}
 	read := info("a", 0)
 	read.CustomTitle = "First"
-	l.TakeSummaries([]view.Described{view.Describe(read)})
+	l.TakeSummaries(listed, []view.Described{view.Describe(read)})
 	changed := info("a", 0)
 	changed.Size = 200
 	l.Take([]sessions.SessionInfo{changed, info("b", time.Hour), info("c", 2*time.Hour)})
@@ -40,6 +41,16 @@ func TestTakeKeepsWhatIsKnown(t *testing.T) {
 	}
 	if got := len(l.Unread(10)); got != 3 {
 		t.Errorf("%d sessions are unread", got)
+	}
+	l.TakeSummaries(listed, []view.Described{view.Describe(read)}) // which was read before the change
+	if e := l.Find("/p/a.jsonl"); e.Read || e.Size != 200 {
+		t.Errorf("a session that changed while it was read: read %v, size %d", e.Read, e.Size)
+	}
+	again := changed
+	again.CustomTitle = "Second"
+	l.TakeSummaries([]sessions.SessionInfo{changed}, []view.Described{view.Describe(again)})
+	if e := l.Find("/p/a.jsonl"); e.Name != "Second" || !e.Read {
+		t.Errorf("then it has the name %q, read %v", e.Name, e.Read)
 	}
 }
 
@@ -70,7 +81,7 @@ func TestProjects(t *testing.T) {
 	l.Take([]sessions.SessionInfo{info("a", 0), info("b", time.Hour)})
 	read := info("b", time.Hour)
 	read.CWD, read.CustomTitle = "/home/me/shop", "B"
-	l.TakeSummaries([]view.Described{view.Describe(read)})
+	l.TakeSummaries([]sessions.SessionInfo{info("b", time.Hour)}, []view.Described{view.Describe(read)})
 	want := []*view.Project{{Name: "-home-me-shop", Directory: "/home/me/shop", Count: 2, Newest: monday}}
 	if diff := cmp.Diff(want, l.Projects()); diff != "" {
 		t.Errorf("projects (-want +got):\n%s", diff)

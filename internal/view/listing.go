@@ -186,7 +186,7 @@ func (l *Listing) readSummaries() bool {
 	found := l.summarize(l.ctx, unread)
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	l.TakeSummaries(found)
+	l.TakeSummaries(unread, found)
 	l.change()
 	rouse(l.figures) // which may have found nothing to count
 	return l.ctx.Err() == nil
@@ -255,7 +255,7 @@ func (l *Listing) Complete(ctx context.Context, shown []*Entry) bool {
 	l.lock.Unlock()
 	found := l.summarize(ctx, missing)
 	l.lock.Lock()
-	l.TakeSummaries(found)
+	l.TakeSummaries(missing, found)
 	return len(found) > 0
 }
 
