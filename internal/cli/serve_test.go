@@ -322,7 +322,7 @@ func TestServeOpens(t *testing.T) { // not parallel: it sets variables
 	if out, err := exec.CommandContext(t.Context(), "mkfifo", page).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	shelltest.Write(t, filepath.Join(makeDir(t, filepath.Join(dir, "bin")), "xdg-open"), `{ cat "$1"; echo; echo "$1"; } >`+page)
+	shelltest.Write(t, filepath.Join(makeDir(t, filepath.Join(dir, "bin")), "xdg-open"), `{ cat "$1"; echo; echo "$1"; } >'`+page+`'`)
 	t.Setenv("PATH", filepath.Join(dir, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	s := serve(t, "--port", "0", "--open")
 	data, err := os.ReadFile(page) // it waits for the program

@@ -96,7 +96,7 @@ func (s *stage) chat(t *testing.T, args ...string) *chatScreen {
 	if s.pids == "" {
 		s.pids = filepath.Join(t.TempDir(), "pid")
 		agent := filepath.Join(t.TempDir(), "claude")
-		shelltest.Write(t, agent, fmt.Sprintf("echo $$ >%s\nexec %s \"$@\"", s.pids, s.agent))
+		shelltest.Write(t, agent, fmt.Sprintf("echo $$ >'%s'\nexec '%s' \"$@\"", s.pids, s.agent))
 		s.agent = agent
 	}
 	k := &chatScreen{Terminal: termtest.New(80, 24), keys: master}
@@ -111,7 +111,8 @@ func (s *stage) chat(t *testing.T, args ...string) *chatScreen {
 	return k
 }
 
-// pid returns the process of the agent that was started last.
+// pid returns the process of the agent that was started last, or 0 if none was. As the number of a process to signal, 0
+// would be this one with all others of its group.
 func (s *stage) pid() int {
 	text, err := os.ReadFile(s.pids)
 	if err != nil {
@@ -156,6 +157,9 @@ func TestRealChat(t *testing.T) {
 	k.see(t, "It is made.")
 	k.idle(t)
 	old := s.pid()
+	if old == 0 {
+		t.Fatal("there is no agent")
+	}
 	if err := syscall.Kill(old, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
