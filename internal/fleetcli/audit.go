@@ -106,7 +106,7 @@ func decisionLine(d *fleet.Decision, now time.Time, color bool) string {
 	if d.MaxTurns > 0 {
 		what += " with " + wording.Count(d.MaxTurns, "turn")
 	}
-	text := jobview.Who(d.User, d.By) + "  " + joinParts(about+": "+what, clikit.Clip(d.Why), prefixed("failed: ", clikit.Clip(d.Failed)))
+	text := jobview.Who(d.User, d.By) + "  " + jobview.Join(about+": "+what, clikit.Clip(d.Why), jobview.Named("failed: ", clikit.Clip(d.Failed)))
 	if d.Unreadable != "" {
 		text = about + ": " + d.Unreadable
 	}

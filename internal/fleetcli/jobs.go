@@ -205,8 +205,18 @@ func (o *jobsOptions) table(sel *selection, columns int, color bool) string {
 	t := clikit.NewTable("ID", "STATE", "TITLE", "AGE>", "WORKER", "COST>", "REASON")
 	t.Color = color
 	for _, j := range sel.jobs {
-		t.Add(j.ID, string(j.State), j.Title, wording.Age(jobview.Since(j), sel.around.At), j.Worker, wording.Dollars(j.CostUSD).Note(), sel.around.reason(j))
-		t.Style(tty.Strong, jobview.Style(j.State), tty.Plain)
+		row := sel.around.row(j)
+		var cells []string
+		styles := []tty.Style{tty.Strong} // of the ID, which commands need
+		for _, name := range []string{"id", "state", "title", "age", "worker", "cost"} {
+			c := jobview.ColumnOf(name)
+			cells = append(cells, c.Text(&sel.around.Surroundings, row))
+			if name != "id" {
+				styles = append(styles, c.Style(row))
+			}
+		}
+		t.Add(append(cells, sel.around.reason(j))...)
+		t.Style(append(styles, jobview.ColumnOf("reason").Style(row))...)
 	}
 	t.Print(&b, columns)
 	if more := sel.found - len(sel.jobs); more > 0 {

@@ -159,15 +159,3 @@ func TestSelectionKeepsTheFirst(t *testing.T) {
 		t.Errorf("%s of %d, want %s", got, sel.found, want)
 	}
 }
-
-// The limits of a job are written as durations are everywhere.
-func TestLimitsOfJob(t *testing.T) {
-	t.Parallel()
-	v := &jobView{Job: new(fleet.Job)}
-	v.Spec.Limits = fleet.Limits{Wall: fleet.Duration(90 * time.Minute), Idle: fleet.Duration(10 * time.Minute)}
-	p := &page{columns: 80}
-	v.addSpec(p)
-	if want := "1 h 30 min, silent for 10 min"; !strings.Contains(p.String(), want) {
-		t.Errorf("%q, want %q in it", p.String(), want)
-	}
-}

@@ -123,7 +123,6 @@ func (v *jobView) text(columns int, color bool) string {
 	p := &page{columns: columns, color: color}
 	j := v.Job
 	p.line(tty.Title, j.Summary().Title)
-	p.row("job", j.ID)
 	state := string(j.State)
 	if v.Reason != "" {
 		state += ": " + v.Reason
@@ -132,12 +131,10 @@ func (v *jobView) text(columns int, color bool) string {
 	if a := j.Attempt(); (a == nil || a.Text != j.Text) && !strings.Contains(v.Reason, j.Text) {
 		p.row("because", j.Text)
 	}
-	if j.Cancel != nil && !j.State.Ended() {
-		p.row("cancel", "wanted by "+jobview.Author(j.Cancel)+"; its worker ends it")
+	p.row("cancel", jobview.Canceling(j))
+	for _, fact := range jobview.Facts(j, v.around.At.Local()) {
+		p.row(fact.Name, fact.Value)
 	}
-	p.row("submitted", timeText(j.Created, v.around.At)+" by "+jobview.Submitter(j))
-	p.row("queue", joinParts(j.Summary().Queue, "account "+j.Summary().Account, priorityText(j.Spec.Priority)))
-	v.addSpec(p)
 	if j.Spec.Title != "" || j.Summary().Title != strings.TrimSpace(j.Spec.Prompt) {
 		p.block("prompt", j.Spec.Prompt)
 	}
@@ -168,62 +165,11 @@ func (v *jobView) text(columns int, color bool) string {
 	return p.String()
 }
 
-func priorityText(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("priority %d", n)
-}
-
-func joinParts(parts ...string) string {
-	var some []string
-	for _, p := range parts {
-		if p != "" {
-			some = append(some, p)
-		}
-	}
-	return strings.Join(some, ", ")
-}
-
-// addSpec adds what the job asks for.
-func (v *jobView) addSpec(p *page) {
-	s := &v.Spec
-	if s.Repo != nil {
-		p.row("repository", joinParts(s.Repo.URL, prefixed("at ", s.Repo.Ref), prefixed("to branch ", s.Repo.Branch)))
-	}
-	a := &s.Agent
-	p.row("agent", joinParts(a.Model, prefixed("mode ", a.PermissionMode), prefixed("tools ", strings.Join(a.Tools, " ")),
-		prefixed("allowed ", strings.Join(a.AllowedTools, " ")), prefixed("secrets ", strings.Join(a.Secrets, " "))))
-	var limits []string
-	if s.Limits.BudgetUSD > 0 {
-		limits = append(limits, wording.Dollars(s.Limits.BudgetUSD).Long())
-	}
-	if a.MaxTurns > 0 {
-		limits = append(limits, wording.Count(a.MaxTurns, "turn"))
-	}
-	if s.Limits.Wall > 0 {
-		limits = append(limits, wording.Duration(time.Duration(s.Limits.Wall)))
-	}
-	if s.Limits.Idle > 0 {
-		limits = append(limits, "silent for "+wording.Duration(time.Duration(s.Limits.Idle)))
-	}
-	p.row("limits", strings.Join(limits, ", "))
-	p.row("after", strings.Join(s.After, ", "))
-	p.row("if lost", string(s.OnLost))
-}
-
-func prefixed(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
-}
-
 // addAttempt adds an attempt.
 func (v *jobView) addAttempt(p *page, a *fleet.Attempt) {
 	p.line(tty.Title, fmt.Sprintf("Attempt %d", a.Number))
 	p.row("worker", v.workerText(a.Worker))
-	p.row("began", joinParts(timeText(a.Claimed, v.around.At), startText(a)))
+	p.row("began", jobview.Join(timeText(a.Claimed, v.around.At), startText(a)))
 	p.row("session", a.Session)
 	p.row("files", a.Restored)
 	p.row("status", a.Status)
@@ -233,7 +179,7 @@ func (v *jobView) addAttempt(p *page, a *fleet.Attempt) {
 	if a.Ended.IsZero() {
 		return
 	}
-	p.row("ended", joinParts(timeText(a.Ended, v.around.At), jobview.AttemptCause(a.Cause)))
+	p.row("ended", jobview.Join(timeText(a.Ended, v.around.At), jobview.AttemptCause(a.Cause)))
 	p.row("because", a.Text)
 	if a.Patch != "" {
 		p.command("patch", v.flags.command("jobs", "patch", v.ID))
@@ -242,13 +188,13 @@ func (v *jobView) addAttempt(p *page, a *fleet.Attempt) {
 
 // addQuestion adds all of an open question, and the command that answers it: somebody decides by it.
 func (v *jobView) addQuestion(p *page, q *fleet.Question) {
-	p.row("asks", joinParts(q.ID+" "+q.Tool, prefixed("by subagent ", q.Subagent), q.Reason, "until "+timeText(q.Until, v.around.At)))
+	p.row("asks", jobview.Join(q.ID+" "+q.Tool, jobview.Named("by subagent ", q.Subagent), q.Reason, "until "+timeText(q.Until, v.around.At)))
 	var text strings.Builder
 	shown := ask.OfJob(q, 0)
 	for i := range shown.Choices {
 		text.WriteString(shown.Choices[i].Question + "\n")
 		for _, option := range shown.Choices[i].Options {
-			text.WriteString("  - " + joinParts(option.Label, option.Description) + "\n")
+			text.WriteString("  - " + jobview.Join(option.Label, option.Description) + "\n")
 		}
 	}
 	text.WriteString(shown.Input)
@@ -264,7 +210,7 @@ func (v *jobView) addAnswer(p *page, q *fleet.Question) {
 	a := q.Answer
 	text := timeText(a.At, v.around.At) + " " + jobview.AnswerText(a)
 	if who := jobview.Answerer(a); who != "" {
-		text += " by " + who + prefixed(": ", clikit.Clip(a.Text))
+		text += " by " + who + jobview.Named(": ", clikit.Clip(a.Text))
 	}
 	p.row("answered", q.ID+" "+q.Tool+" "+text)
 }
@@ -283,7 +229,7 @@ func startText(a *fleet.Attempt) string {
 func (v *jobView) workerText(id string) string {
 	for _, w := range v.around.Workers {
 		if w.ID == id {
-			return joinParts(id, "on "+w.Host)
+			return jobview.Join(id, "on "+w.Host)
 		}
 	}
 	return id
@@ -322,7 +268,7 @@ func logLine(j *fleet.Job, color bool) string {
 	parts = append(parts, clikit.Clip(j.Text))
 	at := j.Changed.Local().Format(time.DateTime)
 	state := jobview.Style(j.State).Paint(clikit.Pad(string(j.State), len(fleet.Canceled), false), color)
-	return strings.TrimRight(tty.Dim.Paint(at, color)+"  "+state+"  "+clikit.Printable(joinParts(parts...)), " ")
+	return strings.TrimRight(tty.Dim.Paint(at, color)+"  "+state+"  "+clikit.Printable(jobview.Join(parts...)), " ")
 }
 
 // A page is a list of named values.

@@ -167,7 +167,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(add)
 	at := cmpTime(r.Time).Format(time.TimeOnly)
 	line := tty.Dim.Paint(at, h.color) + "  " + tty.Strong.Paint(clikit.Pad(clikit.Printable(job), idWidth, false), h.color) +
-		"  " + style.Paint(clikit.Printable(joinParts(append([]string{r.Message}, rest...)...)), h.color)
+		"  " + style.Paint(clikit.Printable(jobview.Join(append([]string{r.Message}, rest...)...)), h.color)
 	return h.out.write(strings.TrimRight(line, " ") + "\n")
 }
 

@@ -211,34 +211,23 @@ func (b *jobText) state() {
 		}
 		b.add(mark+style.Paint(line, b.opts.Color), nil)
 	}
-	if c := b.job.Cancel; c != nil && !b.job.State.Ended() {
-		b.say(tty.Waiting, "its worker ends it, as "+tty.Line(jobview.Author(c))+" wants", nil)
+	if text := jobview.Canceling(b.job); text != "" {
+		b.say(tty.Waiting, text, nil)
 	}
 }
 
 // facts adds the known facts about the job.
 func (b *jobText) facts() {
-	j, now := b.job, b.now()
-	repo, attempt := "", ""
-	if r := j.Spec.Repo; r != nil {
-		repo = render.Join(r.URL, r.Ref)
-		if r.Branch != "" {
-			repo = render.Join(repo, "to "+r.Branch)
-		}
-	}
-	if a := j.Attempt(); a != nil {
-		attempt = render.Join(fmt.Sprint(a.Number), a.Status)
-	}
 	if len(b.jobScreen.open()) > 0 || b.remark != "" {
 		b.add("", nil)
 	}
-	sum := j.Summary()
 	b.begin("facts")
-	for _, line := range b.factLines([][2]string{
-		{"submitted", render.Join(wording.Clock(j.Created, now), jobview.Submitter(j))},
-		{"repository", repo}, {"worker", j.Worker()}, {"attempt", attempt}, {"account", sum.Account}, {"queue", sum.Queue},
-		{"cost", wording.Dollars(sum.CostUSD).Note()}, {"id", j.ID}, {"follow", b.command("tail", j.ID)},
-	}, "", b.width) {
+	var facts [][2]string
+	for _, f := range jobview.Facts(b.job, b.now()) {
+		facts = append(facts, [2]string{f.Name, f.Value})
+	}
+	facts = append(facts, [2]string{"follow", b.command("tail", b.job.ID)})
+	for _, line := range b.factLines(facts, "", b.width) {
 		b.add(line, nil)
 	}
 }

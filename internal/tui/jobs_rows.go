@@ -129,19 +129,24 @@ func (s *jobsScreen) empty() string {
 	return `There are no jobs yet. clew submit "PROMPT" submits one.`
 }
 
-// jobRanked are the columns beside the title, in the order in which they are chosen while there is room.
-var jobRanked = []column{
-	{"state", 8, false}, {"age", 7, true}, {"reason", 18, false}, {"cost", 7, true}, {"worker", 12, false}, {"id", 12, false},
-}
+// jobRanked names the columns beside the title in the order in which they are chosen while there is room.
+var jobRanked = []string{"state", "age", "reason", "cost", "worker", "id"}
 
-// jobOrder is the order of the columns on the screen.
-var jobOrder = []string{"state", "title", "reason", "worker", "id", "cost", "age"}
+// jobOrder names the columns in the order on the screen.
+var jobOrder = func() (names []string) {
+	for _, c := range jobview.Columns {
+		names = append(names, c.Name)
+	}
+	return names
+}()
 
 // jobColumns chooses columns for a width. The title gets the rest, and a long reason some of that.
 func jobColumns(room int) []column {
 	const maxReason = 60
 	chosen := map[string]column{}
-	for i, c := range jobRanked {
+	for i, name := range jobRanked {
+		fact := jobview.ColumnOf(name)
+		c := column{name, fact.Width, fact.Right}
 		least := minTitle
 		switch {
 		case i == 0:
@@ -163,38 +168,13 @@ func (s *jobsScreen) line(item int, columns []column, now time.Time) string {
 	r, selected := s.list.Rows[item], item == s.pick.selected
 	around := jobview.Surroundings{At: now, Flags: s.opts.Jobs.Flags}
 	return s.joinCells(s.mark(selected)+s.stateMark(r)+" ", columns, func(c column) listCell {
-		switch c.name {
-		case "title":
-			style := tty.Plain
-			if selected {
-				style = tty.Title
-			}
-			return listCell{text: jobview.Title(r.Summary), style: style}
-		case "state":
-			return listCell{text: tty.Line(string(r.State)), style: jobview.Style(r.State)}
-		case "reason":
-			return listCell{text: tty.Line(around.Reason(r)), style: reasonStyle(r)}
-		case "worker":
-			return listCell{text: tty.Line(r.Worker), style: tty.Path}
-		case "id":
-			return listCell{text: tty.Line(r.ID), style: tty.Dim}
-		case "cost":
-			return listCell{text: wording.Dollars(r.CostUSD).Note(), style: tty.Cost}
-		case "age":
-			return listCell{text: wording.Age(jobview.Since(r.Summary), now), style: tty.Dim}
+		fact := jobview.ColumnOf(c.name)
+		cell := listCell{text: fact.Text(&around, r), style: fact.Style(r)}
+		if selected && c.name == "title" {
+			cell.style = tty.Title
 		}
-		return listCell{}
+		return cell
 	})
-}
-
-func reasonStyle(r jobview.Row) tty.Style {
-	switch {
-	case r.Asks:
-		return tty.Waiting
-	case r.State == fleet.Lost:
-		return tty.Failure
-	}
-	return tty.Dim
 }
 
 // stateMark returns the painted mark of a state.

@@ -207,17 +207,10 @@ func (d *jobDrawer) job(ctx context.Context, j *fleet.Job, questions []*fleet.Qu
 	row := jobview.NewRow(j.Summary(), asks)
 	row.Text = "" // the whole of it follows
 	d.reasons(row, j.Text)
-	if j.Cancel != nil && !j.State.Ended() {
-		d.span("waits", "its worker ends it")
+	d.span("waits", jobview.Canceling(j))
+	for _, f := range jobview.Facts(j, d.at) {
+		d.fact(f.Name, f.Value)
 	}
-	d.time(j.Created, "submitted "+wording.Age(j.Created, d.at))
-	d.fact("by", jobview.Submitter(j))
-	d.fact("worker", j.Worker())
-	d.fact("cost", wording.Dollars(j.CostUSD()).Note())
-	if j.Spec.Repo != nil {
-		d.fact("repository", strings.TrimSpace(j.Spec.Repo.URL+" "+j.Spec.Repo.Ref))
-	}
-	d.fact("id", j.ID)
 	d.raw("</p>")
 	d.command("clew jobs tail " + j.ID)
 	for _, q := range questions {
