@@ -94,10 +94,6 @@ func New(ctx context.Context, o *Options) (*Runner, error) {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
-	if o.Prices == nil {
-		prices := usage.DefaultPrices()
-		r.opts.Prices = &prices
-	}
 	r.opts.SnapshotEvery = cmp.Or(o.SnapshotEvery, 5*time.Minute)
 	if err := o.Policy.check(); err != nil {
 		return nil, fmt.Errorf("agents: the policy: %w", err)

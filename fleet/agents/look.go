@@ -33,7 +33,7 @@ func (r *Runner) traces(ctx context.Context, session, prompt string) (*fleet.Tra
 
 // scan reads what the store has of a session.
 func (r *Runner) scan(ctx context.Context, session, prompt string) (*scan, error) {
-	s := &scan{prompt: prompt, prices: *r.opts.Prices, open: make(map[string]string)}
+	s := &scan{prompt: prompt, prices: r.opts.Prices, open: make(map[string]string)}
 	if r.opts.Store == nil {
 		return s, nil
 	}
@@ -49,7 +49,7 @@ func (r *Runner) scan(ctx context.Context, session, prompt string) (*scan, error
 // A scan reads the entries of a session from an attempt's prompt on.
 type scan struct {
 	prompt string
-	prices usage.Prices
+	prices *usage.Prices // nil means the default
 
 	stored     bool
 	over       bool              // the last answer ended its turn
@@ -123,7 +123,12 @@ func (s *scan) traces() *fleet.Traces {
 }
 
 func (s *scan) cost() float64 {
-	costs := usage.Cost(s.tally.Calls(), s.prices)
+	prices := s.prices
+	if prices == nil {
+		builtIn := usage.DefaultPrices()
+		prices = &builtIn
+	}
+	costs := usage.Cost(s.tally.Calls(), *prices)
 	return float64(costs.Total) / float64(usage.Dollar)
 }
 
