@@ -244,7 +244,7 @@ func (p faultPlace) command(t *testing.T, u faultUse) *exec.Cmd {
 	cmd.Dir = p.home
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = []string{
-		"TERM=xterm",
+		"TERM=xterm", "PAGER=cat",
 		"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "TZ=UTC", "GORACE=atexit_sleep_ms=0",
 	}
 	if u.agent {
