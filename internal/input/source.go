@@ -435,17 +435,11 @@ func tooLarge(name string, size, memory int64) error {
 	}
 }
 
-const (
-	maxImage  = 5 << 20  // bytes of one image in a document
-	maxImages = 64 << 20 // bytes of all images, unless everything is asked for
-)
-
 // Files reads the parts of a session that a transcript in memory does not hold: images, and
 // long results in separate files. Nil has nothing.
 type Files struct {
 	session *sessions.Session // or nil
 	path    string            // of the transcript
-	left    int               // bytes of images that there is room for
 }
 
 // filesOf returns the files around a transcript.
@@ -474,20 +468,7 @@ func (f *Files) Provide(ctx context.Context, opts *export.Options, full bool) {
 	if f == nil {
 		return
 	}
-	f.left = maxImages
-	opts.Images = func(agent string, item *transcript.DisplayItem) []transcript.Image {
-		entry, err := f.entry(ctx, agent, item.ResultAt)
-		if err != nil {
-			return nil
-		}
-		images := export.ImagesIn(&entry, item.ToolID, maxImage)
-		for _, image := range images {
-			if f.left -= len(image.Data); f.left < 0 && !full {
-				return nil
-			}
-		}
-		return images
-	}
+	opts.Images = view.Images(func(agent string, at wire.Position) (transcript.Entry, error) { return f.entry(ctx, agent, at) }, full)
 	if !full || f.session == nil {
 		return
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
+	"github.com/clewdev/clew/wire"
 )
 
 const (
@@ -49,22 +50,23 @@ func (s *Source) document(ctx context.Context, info *sessions.SessionInfo) (*exp
 	}
 	opts := &export.Options{Branches: true, Release: true}
 	if session, err := s.open(ctx, info); err == nil {
-		opts.Images = images(ctx, session)
+		opts.Images = Images(func(agent string, at wire.Position) (transcript.Entry, error) { return session.Entry(ctx, agent, at) }, false)
 	}
 	return export.New(t, opts), ctx.Err()
 }
 
-// images returns a function that reads the images of a call.
-func images(ctx context.Context, session *sessions.Session) func(string, *transcript.DisplayItem) []transcript.Image {
+// Images returns a function that reads the images of a call, for a document. entry reads an entry again. Unless all is set,
+// images are left out when there are more than a page should have.
+func Images(entry func(agent string, at wire.Position) (transcript.Entry, error), all bool) func(string, *transcript.DisplayItem) []transcript.Image {
 	left := maxImages
 	return func(agent string, item *transcript.DisplayItem) []transcript.Image {
-		entry, err := session.Entry(ctx, agent, item.ResultAt)
+		e, err := entry(agent, item.ResultAt)
 		if err != nil {
 			return nil
 		}
-		found := export.ImagesIn(&entry, item.ToolID, maxImage)
+		found := export.ImagesIn(&e, item.ToolID, maxImage)
 		for _, image := range found {
-			if left -= len(image.Data); left < 0 {
+			if left -= len(image.Data); left < 0 && !all {
 				return nil
 			}
 		}
