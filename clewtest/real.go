@@ -173,7 +173,7 @@ func runVersion(path string) (string, error) {
 	}
 	var out firstOutput
 	cmd.Stdout = &out
-	cmd.WaitDelay = time.Second // a child of a script may keep the pipe open
+	cmd.WaitDelay = 5 * time.Second // a child of a script may keep the pipe open
 	switch err := cmd.Run(); {
 	case len(out) == cap(out) && cap(out) > 0:
 		return "", fmt.Errorf("%s --version printed more than %d bytes", path, cap(out))

@@ -91,7 +91,7 @@ func agentVersion(ctx context.Context, path string) (string, error) {
 	var out clipped
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = time.Second // a child of a script may keep the pipe open
+	cmd.WaitDelay = 5 * time.Second // a child of a script may keep the pipe open
 	cmd.Env = append(agentEnviron(), "DISABLE_AUTOUPDATER=1")
 	err := cmd.Run()
 	text := strings.TrimSpace(out.text.String())

@@ -186,7 +186,7 @@ func makeDir(t *testing.T, path string) string {
 func (p *examplePlace) try(t *testing.T, line string) {
 	t.Helper()
 	if args, ok := strings.CutPrefix(line, "clew tail"); ok {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 		defer cancel()
 		var errs bytes.Buffer
 		args := append([]string{"tail"}, strings.Fields(args)...)
@@ -197,7 +197,7 @@ func (p *examplePlace) try(t *testing.T, line string) {
 		return
 	}
 	if strings.HasPrefix(line, "clew serve") || line == "clew demo --web" {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 		defer cancel()
 		out, errs := &watcher{text: "http://", seen: cancel}, &bytes.Buffer{}
 		if code := execute(ctx, strings.Fields(line)[1:], Streams{Out: out, Err: errs}); code != clikit.ExitDone || out.text != "" || errs.Len() > 0 {
@@ -207,7 +207,7 @@ func (p *examplePlace) try(t *testing.T, line string) {
 	}
 	if strings.HasPrefix(line, "clew worker") {
 		t.Setenv("PATH", p.path) // it needs git
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 		defer cancel()
 		errs := &watcher{text: "takes jobs", seen: cancel}
 		if code := execute(ctx, strings.Fields(line)[1:], Streams{Out: &bytes.Buffer{}, Err: errs}); code != clikit.ExitDone || errs.text != "" {

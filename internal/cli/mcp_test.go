@@ -123,8 +123,8 @@ func TestMCPHostile(t *testing.T) {
 }
 
 // The model reads the descriptions of the tools in every session.
-func TestMCPDescriptionsAreShort(t *testing.T) {
-	t.Parallel()
+func TestMCPDescriptionsAreShort(t *testing.T) { // not parallel: it sets variables
+	hostileHome(t)
 	out := listMCPTools(t, "--all", "--results")
 	const bytesPerToken = 3.5
 	if n := float64(len(out)) / bytesPerToken; n > 600 {

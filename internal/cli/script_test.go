@@ -47,6 +47,10 @@ func TestMain(m *testing.M) {
 type scriptedMain struct{ *testing.M }
 
 func (m scriptedMain) Run() int {
+	_ = os.Setenv("TERM", "xterm") // whatever the tests run in
+	for _, name := range []string{"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "ACCESSIBLE", "CLEW_COLOR", "CLEW_PAGER"} {
+		_ = os.Unsetenv(name)
+	}
 	if path, err := exec.LookPath("claude"); err == nil && runtime.GOOS != "windows" {
 		// A shell starts in a tenth of the time of this binary.
 		err = errors.Join(os.Remove(path), os.WriteFile(path, []byte(quickClaude), 0o700)) //nolint:gosec // a program

@@ -207,7 +207,7 @@ func printedVersion(ctx context.Context, path, dir string, env []string, limit t
 	cmd := exec.CommandContext(ctx, path, "--version")
 	out := limitedOutput{full: func() { stop(fmt.Errorf("printed more than %d bytes", maxVersionOutput)) }}
 	cmd.Dir, cmd.Env, cmd.Stdout = dir, env, &out
-	cmd.WaitDelay = time.Second // a child of a script may keep the pipe open
+	cmd.WaitDelay = 5 * time.Second // a child of a script may keep the pipe open
 	defer markDescendants(cmd, false).end()
 	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return "", fmt.Errorf("process: %s --version: %w", path, cmp.Or(context.Cause(ctx), err))

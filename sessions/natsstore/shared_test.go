@@ -279,6 +279,7 @@ func (a attempt) checkLoad(t *testing.T, s *natsstore.Store, key wire.SessionKey
 func startCluster(t *testing.T, size int) []*server.Server {
 	t.Helper()
 	var routes []*url.URL
+	var listeners []net.Listener
 	ports := make([]int, size)
 	for i := range ports {
 		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a local listener
@@ -287,6 +288,9 @@ func startCluster(t *testing.T, size int) []*server.Server {
 		}
 		ports[i] = listener.Addr().(*net.TCPAddr).Port
 		routes = append(routes, &url.URL{Scheme: "nats", Host: listener.Addr().String()})
+		listeners = append(listeners, listener)
+	}
+	for _, listener := range listeners { // no port came twice
 		_ = listener.Close()
 	}
 	var cluster []*server.Server

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -86,7 +87,7 @@ func (s *controlled) testServerTool(t *testing.T) {
 			t.Errorf("%s: result %+v", name, result)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 	defer cancel()
 	result := must(s.CallMCP(ctx, &clew.MCPCall{Tool: "mcp__greeter__greet"}))(t)
 	if result.Content == "" || result.Staging == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
+	"github.com/clewdev/clew/internal/polltest"
 	"github.com/clewdev/clew/screens"
 	"github.com/clewdev/clew/wire"
 )
@@ -29,7 +30,7 @@ func (s *controlled) testTasks(t *testing.T) {
 			task = msg.TaskID
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), polltest.Limit)
 	defer cancel()
 	output := must(s.TaskOutput(ctx, task))(t)
 	for output.TotalBytes == 0 { // the command only just started

@@ -77,7 +77,12 @@ func (r *realRun) run(args []string) {
 	if err := cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
-	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }()
+	ended := false // then another process may get the number
+	defer func() {
+		if !ended {
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+	}()
 	r.play(stdin, stdout)
 	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() < 0 {
 		r.t.Errorf("the agent: %v", err)
@@ -86,6 +91,7 @@ func (r *realRun) run(args []string) {
 	if polltest.Running(-cmd.Process.Pid) {
 		r.t.Error("the agent's process group is still there")
 	}
+	ended = !r.t.Failed()
 	r.checkLeftovers()
 	r.checkPrivate()
 	if r.t.Failed() {

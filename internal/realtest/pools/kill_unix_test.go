@@ -76,7 +76,7 @@ func pids(t *testing.T, file string) []int {
 // settle waits until the pool is as it should be.
 func settle(t *testing.T, p *clew.Pool, done func(clew.PoolStats) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*polltest.Limit) // agents start, on a busy machine
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

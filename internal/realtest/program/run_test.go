@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/cli"
+	"github.com/clewdev/clew/internal/gittest"
 	"github.com/clewdev/clew/internal/timelimit"
 )
 
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 		timelimit.Lift()
 		os.Exit(cli.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}
-	os.Exit(m.Run())
+	os.Exit(gittest.Main(m))
 }
 
 // A stage is a directory in which the program runs, with the real agent and a model.
