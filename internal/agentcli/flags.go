@@ -17,6 +17,8 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/input"
+	"github.com/clewdev/clew/internal/sessionfile"
+	"github.com/clewdev/clew/internal/view"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -243,11 +245,11 @@ func (f *Flags) Options(ctx context.Context) (*clew.Options, error) {
 }
 
 var partOfID = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-f]{4,8}(-[0-9a-f-]{0,26})?$`)
+	return regexp.MustCompile(`^[0-9a-f]{4,8}(-[0-9a-f-]{0,27})?$`)
 })
 
-// resume completes the ID of the session to resume from the prefix that "clew ls" shows. Other
-// values may be titles, which the agent finds.
+// resume completes the ID of the session to resume from the prefix that "clew ls" shows, and has the agent look in the
+// directory that the session is in. Other values may be titles, which the agent finds.
 func (f *Flags) resume(ctx context.Context, o *clew.Options) error {
 	if !partOfID().MatchString(o.Session.Resume) {
 		return nil
@@ -260,6 +262,9 @@ func (f *Flags) resume(ctx context.Context, o *clew.Options) error {
 		return input.Ambiguous(o.Session.Resume, found)
 	case len(found) == 1:
 		o.Session.Resume = found[0].ID
+		if config := view.OtherConfigDir(found[0].Path); config != "" {
+			o.Env = append(slices.Clip(o.Env), sessionfile.ConfigDirVariable+"="+config)
+		}
 	}
 	return nil
 }

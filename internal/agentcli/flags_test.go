@@ -1,11 +1,17 @@
 package agentcli
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/clewdev/clew"
 )
 
 // The options that "clew run" has no flag for, and why.
@@ -71,6 +77,28 @@ func TestRunOptionsHaveFlags(t *testing.T) {
 	for name := range optionsWithoutFlag {
 		if !known[name] {
 			t.Errorf("there is no option %s", name)
+		}
+	}
+}
+
+// TestResumeElsewhere resumes a session of the second of two directories, in which an agent would not look by itself.
+func TestResumeElsewhere(t *testing.T) {
+	const id = "5e7b0a4c-1d2f-4e3a-8b9c-0d1e2f3a4b5c"
+	first, second := t.TempDir(), t.TempDir()
+	project := filepath.Join(second, "projects", "-p")
+	line := `{"type":"user","uuid":"u","sessionId":"` + id + `","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Hi"}}`
+	if err := errors.Join(os.MkdirAll(project, 0o700), os.WriteFile(filepath.Join(project, id+".jsonl"), []byte(line+"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for config, want := range map[string][]string{
+		first + "," + second: {"A=b", "CLAUDE_CONFIG_DIR=" + second}, second + "," + first: {"A=b"}, second: {"A=b"},
+	} {
+		t.Setenv("CLAUDE_CONFIG_DIR", config)
+		for _, given := range []string{id, id[:8]} {
+			o := &clew.Options{Env: []string{"A=b"}, Session: clew.SessionOptions{Resume: given}}
+			if err := new(Flags).resume(t.Context(), o); err != nil || o.Session.Resume != id || !slices.Equal(o.Env, want) {
+				t.Errorf("%s in %s: %s, %q, %v", given, config, o.Session.Resume, o.Env, err)
+			}
 		}
 	}
 }

@@ -192,7 +192,7 @@ func TestListCopies(t *testing.T) {
 		}
 	}
 	copies("/?tab=projects", ".project")
-	resume := view.ResumeCommand(f.id, "/home/dev/project")
+	resume := view.ResumeCommand(f.id, "/home/dev/project", f.path)
 	copies("/?filter='parrot", ".session", f.id, resume, resume)
 	p.press("D")
 	p.see("Move the session to the trash?")

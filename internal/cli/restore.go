@@ -162,6 +162,6 @@ func (r *restoredRecord) text() string {
 		fmt.Fprintf(&b, "Its directory does not exist on this machine: %s\n", clikit.Printable(r.CWD))
 		fmt.Fprintf(&b, "Create it, or continue the session in another one: clew restore %s --dir DIR\n", r.ID)
 	}
-	fmt.Fprintf(&b, "To continue it: %s\n", clikit.Printable(view.ResumeCommand(r.ID, r.CWD)))
+	fmt.Fprintf(&b, "To continue it: %s\n", clikit.Printable(view.ResumeCommand(r.ID, r.CWD, r.Path)))
 	return b.String()
 }

@@ -292,7 +292,8 @@ func TestStartRefused(t *testing.T) {
 // the agent would not find there is refused.
 func TestSameIDInProjects(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		root, dir := t.TempDir(), t.TempDir()
+		config, dir := t.TempDir(), t.TempDir()
+		root := filepath.Join(config, "projects")
 		own, err := sessions.ProjectName(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -300,7 +301,7 @@ func TestSameIDInProjects(t *testing.T) {
 		for _, project := range []string{own, "-copied"} {
 			path := filepath.Join(root, project, oldSession+".jsonl")
 			line := fmt.Sprintf(`{"type":"user","uuid":"u","cwd":%q,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Hi"}}`, dir)
-			if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(line+"\n"), 0o600)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(line+"\n"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -327,6 +328,8 @@ func TestSameIDInProjects(t *testing.T) {
 		synctest.Wait()
 		if opts := f.sim.Starts()[0]; opts.Session.Resume != oldSession || opts.Dir != dir {
 			t.Errorf("the agent was started with %+v", opts)
+		} else if !slices.Contains(opts.Env, "CLAUDE_CONFIG_DIR="+config) { // an agent would look elsewhere
+			t.Errorf("the agent was started with %q", opts.Env)
 		}
 		if f.Driving(oldSession) != s.Agent || f.Driving(oldSession+"@-copied") != s.Agent {
 			t.Error("the session is not driven")

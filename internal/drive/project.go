@@ -136,6 +136,8 @@ func (a *Agents) session(ctx context.Context, name string) (*sessions.SessionInf
 	switch {
 	case info.Err != nil:
 		return nil, failed("the session can't be read", info.Err)
+	case isArchived(info.Path):
+		return nil, &Error{Kind: Conflict, Reason: "the session is only in the archive", Hint: "Run clew restore " + id + " first."}
 	case !isDirectory(info.CWD):
 		return nil, &Error{
 			Kind: Conflict, Reason: "the directory of the session does not exist any more",
@@ -149,4 +151,10 @@ func (a *Agents) session(ctx context.Context, name string) (*sessions.SessionInf
 		}
 	}
 	return &info, nil
+}
+
+// isArchived reports whether a transcript is in an archive, where no agent works.
+func isArchived(path string) bool {
+	_, ok := sessions.FromArchive(path)
+	return ok
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/newid"
+	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -122,6 +124,9 @@ func (a *Agents) options(ctx context.Context, req *StartRequest) (*clew.Options,
 		return nil, err
 	}
 	opts.Dir, opts.Session.Resume, opts.Session.Fork = info.CWD, info.ID, req.Fork
+	if config := sessionfile.OtherConfigDir(info.Path); config != "" {
+		opts.Env = append(slices.Clip(opts.Env), sessionfile.ConfigDirVariable+"="+config)
+	}
 	if !req.Fork {
 		opts.Session.ID = ""
 		err = a.checkFree(ctx, info.ID)

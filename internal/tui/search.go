@@ -208,7 +208,7 @@ func (s *searchScreen) do(a keymap.Action) tea.Cmd {
 	case keymap.Copy:
 		s.copy(info.ID, "the ID")
 	case keymap.CopyMore:
-		s.copy(view.ResumeCommand(info.ID, info.CWD), "the command that resumes the session")
+		s.copy(view.ResumeCommand(info.ID, info.CWD, info.Path), "the command that resumes the session")
 	}
 	return nil
 }
@@ -475,7 +475,7 @@ func (s *sessionsScreen) infoLines(e *view.Entry, width int) []string {
 		{"created", at(e.Created)}, {"last entry", at(e.LastTime)}, {"written", at(e.Modified)},
 		{"transcript", e.Path}, {"size", wording.Size(e.Size)},
 		{"figures", render.Join(e.Turns(), e.FilesChanged(), e.Tokens(), e.Cost())},
-		{"first prompt", e.FirstPrompt}, {"last prompt", e.LastPrompt}, {"resume", view.ResumeCommand(e.ID, e.CWD)},
+		{"first prompt", e.FirstPrompt}, {"last prompt", e.LastPrompt}, {"resume", view.ResumeCommand(e.ID, e.CWD, e.Path)},
 	}
 	return s.factLines(facts, " ", width)
 }

@@ -50,7 +50,7 @@ func (s *sessionsScreen) act(a keymap.Action) tea.Cmd {
 	case keymap.Copy:
 		s.copy(info.ID, "the ID")
 	case keymap.CopyMore:
-		s.copy(view.ResumeCommand(info.ID, info.CWD), "the command that resumes the session")
+		s.copy(view.ResumeCommand(info.ID, info.CWD, info.Path), "the command that resumes the session")
 	case keymap.Rename:
 		return s.askLine("Title:", tty.Line(info.Title()), func(title string) tea.Cmd {
 			return s.change(info, "renamed", func(ctx context.Context, src Source) error { return src.Rename(ctx, info, title) })

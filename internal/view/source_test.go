@@ -427,6 +427,39 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
+// TestOtherConfigDir resumes sessions of a directory that an agent would not look in by itself.
+func TestOtherConfigDir(t *testing.T) {
+	s, _ := newSource(t)
+	first := info(t, s, one)
+	home, own := os.Getenv("HOME"), os.Getenv("CLAUDE_CONFIG_DIR")
+	command := func() (line string, env []string) {
+		t.Helper()
+		r, err := s.Command(Program{Kind: ResumeAgent, Info: first})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ResumeCommand(one, "", first.Path), r.(*program).cmd.Env //nolint:forcetypeassert // it is one
+	}
+	for config, isOwn := range map[string]bool{
+		own: true, "": true, own + string(filepath.Separator): true, own + "," + home: true, home + "," + own: false, home: false,
+	} {
+		t.Setenv("CLAUDE_CONFIG_DIR", config)
+		line, env := command()
+		want := "CLAUDE_CONFIG_DIR=" + own
+		if strings.HasPrefix(line, want+" claude --resume ") == isOwn || strings.HasPrefix(line, "claude --resume ") != isOwn {
+			t.Errorf("CLAUDE_CONFIG_DIR=%s: %s", config, line)
+		}
+		if got := len(env) > 0 && env[len(env)-1] == want; got == isOwn {
+			t.Errorf("CLAUDE_CONFIG_DIR=%s: %q", config, env)
+		}
+	}
+	sessions.SetArchiveRoots([]string{own})
+	t.Cleanup(func() { sessions.SetArchiveRoots(nil) })
+	if line := ResumeCommand(one, "", first.Path); line != "claude --resume "+one {
+		t.Errorf("in an archive: %s", line)
+	}
+}
+
 func TestCommand(t *testing.T) {
 	s, dir := newSource(t)
 	first := info(t, s, one)

@@ -59,7 +59,7 @@ func (s *Server) head(m *markup, v *reading) {
 	s.facts(m, v)
 	s.figures(m, v)
 	m.raw(`<p class="resume"><span class="label">resume</span> <code data-command>`)
-	m.text(view.ResumeCommand(v.entry.ID, v.entry.CWD))
+	m.text(view.ResumeCommand(v.entry.ID, v.entry.CWD, v.entry.Path))
 	m.raw("</code></p>")
 	if err := v.Snapshot.Err; err != nil {
 		m.element("p", "missing", "Not everything can be read: "+err.Error())

@@ -281,7 +281,7 @@ func (s *Server) drawList(q *listQuery, part []listRow) {
 		switch {
 		case row.entry != nil:
 			d.session(&m, row.ID, row.entry)
-			row.Resume = view.ResumeCommand(row.entry.ID, row.entry.CWD)
+			row.Resume = view.ResumeCommand(row.entry.ID, row.entry.CWD, row.entry.Path)
 		case row.project != nil:
 			d.project(&m, row.project)
 		case row.deleted != nil:
