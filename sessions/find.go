@@ -447,6 +447,34 @@ func rootOf(dir string) string {
 	return filepath.Dir(dir)
 }
 
+// OtherConfigDir returns the directory that an agent needs in CLAUDE_CONFIG_DIR to resume the session whose transcript is at
+// path. It is "" if an agent with the variables of this process looks there by itself, and for the sessions of
+// [ArchiveRoots], which no agent can resume.
+//
+//	if dir := sessions.OtherConfigDir(info.Path); dir != "" {
+//		opts.Env = append(opts.Env, "CLAUDE_CONFIG_DIR="+dir)
+//	}
+func OtherConfigDir(path string) string {
+	projects := filepath.Dir(filepath.Dir(path))
+	if _, archived := FromArchive(path); archived || filepath.Base(projects) != sessionfile.Folder {
+		return ""
+	}
+	own := sessionfile.AgentConfigDir(os.Getenv("CLAUDE_CONFIG_DIR"))
+	if own == "" {
+		if home, err := os.UserHomeDir(); err == nil { // otherwise the agent may know more
+			own = filepath.Join(home, ".claude")
+		}
+	}
+	root, info := sessionfile.Existing(filepath.Dir(projects))
+	if info == nil {
+		return ""
+	}
+	if _, ownInfo := sessionfile.Existing(own); ownInfo != nil && os.SameFile(info, ownInfo) {
+		return ""
+	}
+	return root
+}
+
 // AgentFolder returns a store on the agent's own files: those in the first of [Roots], or in the
 // agent's default directory if no root exists yet. Functions of this package that get no store look
 // in all roots instead.

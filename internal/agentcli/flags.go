@@ -17,8 +17,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/clikit"
 	"github.com/clewdev/clew/internal/input"
-	"github.com/clewdev/clew/internal/sessionfile"
-	"github.com/clewdev/clew/internal/view"
+	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
 
@@ -262,8 +261,8 @@ func (f *Flags) resume(ctx context.Context, o *clew.Options) error {
 		return input.Ambiguous(o.Session.Resume, found)
 	case len(found) == 1:
 		o.Session.Resume = found[0].ID
-		if config := view.OtherConfigDir(found[0].Path); config != "" {
-			o.Env = append(slices.Clip(o.Env), sessionfile.ConfigDirVariable+"="+config)
+		if config := sessions.OtherConfigDir(found[0].Path); config != "" {
+			o.Env = append(slices.Clip(o.Env), "CLAUDE_CONFIG_DIR="+config)
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/internal/newid"
-	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/wire"
 )
@@ -124,8 +123,8 @@ func (a *Agents) options(ctx context.Context, req *StartRequest) (*clew.Options,
 		return nil, err
 	}
 	opts.Dir, opts.Session.Resume, opts.Session.Fork = info.CWD, info.ID, req.Fork
-	if config := sessionfile.OtherConfigDir(info.Path); config != "" {
-		opts.Env = append(slices.Clip(opts.Env), sessionfile.ConfigDirVariable+"="+config)
+	if config := sessions.OtherConfigDir(info.Path); config != "" {
+		opts.Env = append(slices.Clip(opts.Env), "CLAUDE_CONFIG_DIR="+config)
 	}
 	if !req.Fork {
 		opts.Session.ID = ""

@@ -3,7 +3,6 @@ package sessionfile
 import (
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -23,7 +22,7 @@ func Existing(dir string) (string, fs.FileInfo) {
 
 // ConfigDirs returns the directories of agents that CLAUDE_CONFIG_DIR names, as it names them. If the
 // whole value is an existing directory, a comma is part of its name.
-func ConfigDirs() []string { return configDirs(os.Getenv(ConfigDirVariable)) }
+func ConfigDirs() []string { return configDirs(os.Getenv("CLAUDE_CONFIG_DIR")) }
 
 // AgentConfigDir returns the directory that an agent gets as CLAUDE_CONFIG_DIR. The value may name
 // several for this program, of which an agent takes the first: it reads the value as one name.
@@ -46,32 +45,4 @@ func configDirs(value string) []string {
 		}
 	}
 	return dirs
-}
-
-// ConfigDirVariable is the name of the variable with the agent's directory.
-const ConfigDirVariable = "CLAUDE_CONFIG_DIR"
-
-// OtherConfigDir returns the directory that an agent needs as CLAUDE_CONFIG_DIR to find the session whose transcript is
-// at path, or "" if an agent with the variables of this process looks there by itself, or no agent can.
-func OtherConfigDir(path string) string {
-	projects := filepath.Dir(filepath.Dir(path))
-	if filepath.Base(projects) != Folder {
-		return ""
-	}
-	root, own := filepath.Dir(projects), AgentConfigDir(os.Getenv(ConfigDirVariable))
-	if own == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return ""
-		}
-		own = filepath.Join(home, ".claude")
-	}
-	root, info := Existing(root)
-	if info == nil {
-		return ""
-	}
-	if _, ownInfo := Existing(own); ownInfo != nil && os.SameFile(info, ownInfo) {
-		return ""
-	}
-	return root
 }

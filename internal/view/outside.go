@@ -20,7 +20,6 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/export"
 	"github.com/clewdev/clew/internal/newid"
-	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/redact"
 	"github.com/clewdev/clew/sessions"
 	"github.com/clewdev/clew/transcript"
@@ -302,11 +301,11 @@ func (s *Source) agentCommand(job Program) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd.Env = s.opts.AgentEnv
-	if config := OtherConfigDir(job.Info.Path); config != "" {
+	if config := sessions.OtherConfigDir(job.Info.Path); config != "" {
 		if cmd.Env == nil {
 			cmd.Env = os.Environ()
 		}
-		cmd.Env = append(slices.Clip(cmd.Env), sessionfile.ConfigDirVariable+"="+config) // the last one counts
+		cmd.Env = append(slices.Clip(cmd.Env), "CLAUDE_CONFIG_DIR="+config) // the last one counts
 	}
 	return cmd, nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/render"
-	"github.com/clewdev/clew/internal/sessionfile"
 	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
@@ -97,21 +96,12 @@ func HitPlace(h *search.Hit) string {
 	return tty.Line(who)
 }
 
-// OtherConfigDir returns the directory that an agent needs as CLAUDE_CONFIG_DIR to resume the session whose transcript is at
-// path, or "" if an agent with the variables of this process looks there by itself.
-func OtherConfigDir(path string) string {
-	if _, archived := sessions.FromArchive(path); archived { // no agent works there
-		return ""
-	}
-	return sessionfile.OtherConfigDir(path)
-}
-
 // ResumeCommand returns the command that resumes a session in its directory, if that is known, as one types it in a
 // shell. path is its transcript.
 func ResumeCommand(id, dir, path string) string {
 	command := "claude --resume " + id
-	if config := OtherConfigDir(path); config != "" {
-		command = sessionfile.ConfigDirVariable + "=" + tty.ShellWord(config) + " " + command
+	if config := sessions.OtherConfigDir(path); config != "" {
+		command = "CLAUDE_CONFIG_DIR=" + tty.ShellWord(config) + " " + command
 	}
 	if dir == "" {
 		return command
