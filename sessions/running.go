@@ -56,8 +56,8 @@ type RunningSession struct {
 //		fmt.Println(r.ID, r.Status, r.WaitingFor)
 //	}
 //
-// It looks in the given directories of agents, or in all of [Roots] if there are none. A file that
-// can't be read costs only itself: the error names it, and comes with the others.
+// It looks in the given directories of agents, or in all of [Roots] if there are none. A file of a
+// process that can't be read costs only itself: the error names it, and comes with the others.
 func Running(ctx context.Context, roots ...string) ([]RunningSession, error) {
 	if len(roots) == 0 {
 		var err error
@@ -94,13 +94,15 @@ func runningIn(root string) ([]RunningSession, error) {
 	var errs []error
 	for _, entry := range entries {
 		name, ok := strings.CutSuffix(entry.Name(), ".json")
-		if pid, err := strconv.Atoi(name); !ok || err != nil || pid <= 0 {
+		pid, err := strconv.Atoi(name)
+		if !ok || err != nil || pid <= 0 {
 			continue
 		}
 		path := filepath.Join(dir, entry.Name())
 		f, err := readProcessFile(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // the agent has just ended
+		case err != nil && !(&processFile{PID: pid}).alive(): // a killed agent left it behind
 		case err != nil:
 			errs = append(errs, fmt.Errorf("sessions: %w", err))
 		case strconv.Itoa(f.PID) == name && f.SessionID != "" && f.alive():

@@ -26,6 +26,7 @@ func TestRunning(t *testing.T) {
 	name := fmt.Sprintf("sessions/%d.json", self)
 	write(t, root, name, processFile(self, ""))
 	write(t, root, "sessions/99999999.json", processFile(99999999, "")) // such a process can't be
+	write(t, root, "sessions/99999998.json", "{")
 	write(t, root, "sessions/notes.json", "{")
 	write(t, root, "sessions/7.txt", "{")
 	got, err := sessions.Running(t.Context(), root, t.TempDir())
