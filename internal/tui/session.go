@@ -104,22 +104,26 @@ type runningMsg struct{ session *sessions.RunningSession }
 // lookInterval is the interval of checks whether the session is still open in an agent.
 const lookInterval = 5 * time.Second
 
-// look checks after some time whether the session is open in an agent.
+// look checks after some time whether the session is open in an agent. An agent whose file can't be
+// read may just be writing it: a session that was open is checked twice then.
 func (s *sessionScreen) look(after time.Duration) tea.Cmd {
+	wasOpen := s.running != nil
 	return background(s, func() tea.Msg {
-		if pause.For(s.ctx, after) != nil {
-			return nil
-		}
-		running, err := s.src.Running(s.ctx)
-		if err != nil {
-			return nil
-		}
-		for i := range running {
-			if running[i].ID == s.info.ID {
-				return runningMsg{&running[i]}
+		for {
+			if pause.For(s.ctx, after) != nil {
+				return nil
 			}
+			running, err := s.src.Running(s.ctx)
+			for i := range running {
+				if running[i].ID == s.info.ID {
+					return runningMsg{&running[i]}
+				}
+			}
+			if err == nil || !wasOpen {
+				return runningMsg{}
+			}
+			after, wasOpen = lookInterval, false
 		}
-		return runningMsg{}
 	})
 }
 

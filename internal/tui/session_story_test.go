@@ -1,9 +1,12 @@
 package tui
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/tty"
@@ -94,6 +97,66 @@ func TestSessionGrows(t *testing.T) {
 	s.selected("Done.").unseen("running")
 	s.turns(-3).unseen("following").press("G").see("following")
 	s.press("F").see("stays here").unseen("following")
+}
+
+// A lookSource is a source whose looks at running agents have the given outcomes, one after another.
+type lookSource struct {
+	*fakeSource
+	looks []look
+}
+
+// A look is an outcome of [Source.Running].
+type look struct {
+	running []sessions.RunningSession
+	err     error
+}
+
+func (l *lookSource) Running(context.Context) ([]sessions.RunningSession, error) {
+	if len(l.looks) == 0 {
+		return nil, nil
+	}
+	next := l.looks[0]
+	l.looks = l.looks[1:]
+	return next.running, next.err
+}
+
+// A session is seen to be open, and to be so no longer, although a file of an agent can't be read.
+func TestSessionLooksAgain(t *testing.T) {
+	t.Parallel()
+	agent, other := sessions.RunningSession{ID: uploaderID, PID: 4711}, sessions.RunningSession{ID: "other", PID: 4712}
+	open := func(err error) look { return look{[]sessions.RunningSession{other, agent}, err} }
+	gone := func(err error) look { return look{[]sessions.RunningSession{other}, err} }
+	tests := map[string]struct {
+		looks []look
+		want  []bool // whether it is shown as open, after each message
+	}{
+		"nothing can be read once":   {[]look{open(nil), {err: errFake}, {}}, []bool{true, false}},
+		"its file can't be read":     {[]look{open(nil), gone(errFake), open(nil), gone(nil)}, []bool{true, true, false}},
+		"a file can never be read":   {[]look{open(errFake), gone(errFake), gone(errFake)}, []bool{true, false}},
+		"another can't be read once": {[]look{open(nil), open(errFake), gone(nil)}, []bool{true, true, false}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := openTranscript(t, newTalk(t, 1).source.states[uploaderID][0].Transcript)
+				src := &lookSource{fakeSource: newFakeSource(), looks: tt.looks}
+				s.src = src
+				var got []bool
+				for cmd := s.look(0); cmd != nil; {
+					msg, ok := cmd().(answer)
+					if !ok {
+						break
+					}
+					cmd = s.update(msg.msg)
+					got = append(got, s.running != nil && s.layout.rows.Live)
+				}
+				if !slices.Equal(got, tt.want) || len(src.looks) > 0 {
+					t.Errorf("it was shown as open: %v, want %v; %d looks are left", got, tt.want, len(src.looks))
+				}
+			})
+		})
+	}
 }
 
 // A session that grows between any two keys does not keep the user from going to the next match.
