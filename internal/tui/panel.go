@@ -55,6 +55,7 @@ type panelState struct {
 	kind     panelKind
 	width    int
 	revision int
+	live     bool // the session is open in an agent
 }
 
 // newPanel returns a panel over a session.
@@ -81,14 +82,14 @@ func (p *panelScreen) build(width int) tea.Cmd {
 	if snapshot == nil || snapshot.Transcript == nil {
 		return nil
 	}
-	state := panelState{p.kind, width, snapshot.Revision}
+	state := panelState{p.kind, width, snapshot.Revision, p.session.running != nil}
 	if state == p.made || p.wanted.width > 0 && p.wanted.kind == p.kind {
 		return nil
 	}
 	p.wanted = state
-	o, t, live := p.session.layout.options(width), snapshot.Transcript, p.session.running != nil
+	o, t := p.session.layout.options(width), snapshot.Transcript
 	return background(p, func() tea.Msg {
-		l := rows.List{Live: live}
+		l := rows.List{Live: state.live}
 		l.Update(t, 0)
 		return panelMsg{state, panelLines(o, state.kind, t, &l)}
 	})

@@ -159,6 +159,27 @@ func TestSessionLooksAgain(t *testing.T) {
 	}
 }
 
+// A panel is made again when the session's agent ends, although the session stays as it is.
+func TestPanelOfEndedAgent(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, 1)
+	k.add("assistant", `{"id":"m9","role":"assistant","model":"claude-opus-5-5","content":[`+
+		`{"type":"tool_use","id":"t1","name":"Agent","input":{"description":"Look around","prompt":"Go."}}]}`)
+	s := openTranscript(t, k.show().source.states[uploaderID][1].Transcript)
+	s.width, s.height = 80, 24
+	s.update(runningMsg{&sessions.RunningSession{ID: uploaderID, PID: 4711}})
+	p := newPanel(s, agentsPanel)
+	cmd := s.push(p)
+	for _, live := range []bool{true, false} {
+		runAll(p, cmd)
+		text, _ := unpaint(strings.Join(p.draw(80, 24).Lines, "\n"))
+		if !strings.Contains(text, "Look around") || strings.Contains(text, "running") != live {
+			t.Errorf("the session is open: %t\n%s", live, text)
+		}
+		cmd = s.update(runningMsg{})
+	}
+}
+
 // A session that grows between any two keys does not keep the user from going to the next match.
 func TestSessionFindsWhileItGrows(t *testing.T) {
 	t.Parallel()
