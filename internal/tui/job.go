@@ -42,6 +42,7 @@ type jobScreen struct {
 	err       error                // why it can't be read
 	known     boardState
 	loading   bool
+	again     bool // it has to be read again, even if the board's view stays
 	tail      jobTail
 
 	lines []jobLine
@@ -84,14 +85,14 @@ type (
 	}
 )
 
-// refresh reads the job, unless it was read in the state that the board has.
+// refresh reads the job, unless it was read in the state that the board has, and nothing was decided since.
 func (j *jobScreen) refresh() tea.Cmd {
 	row, questions := j.list.board.Job(j.id)
 	now := boardState{row.Summary, strings.Join(questions, " ")}
-	if isKnown := j.job != nil || j.err != nil; j.loading || isKnown && now == j.known {
+	if isKnown := j.job != nil || j.err != nil; j.loading || isKnown && now == j.known && !j.again {
 		return nil
 	}
-	j.known, j.loading = now, true
+	j.known, j.loading, j.again = now, true, false
 	f, id := j.fleet, j.id
 	around := jobview.Surroundings{At: j.now(), Flags: j.opts.Jobs.Flags}
 	return j.request(func(ctx context.Context) tea.Msg {
@@ -349,13 +350,14 @@ func (j *jobScreen) decided(msg decidedMsg) tea.Cmd {
 		j.say("the job was dropped")
 		return cmd
 	}
-	j.job, j.stale = msg.job, true // the board comes later
+	// The board may come later, or have shown more than this by now.
+	j.job, j.stale, j.again = msg.job, true, true
 	said := "the job is " + string(msg.job.State)
 	if msg.job.State.Held() && msg.job.Cancel != nil {
 		said += ", and its worker ends it"
 	}
 	j.say(said)
-	return nil
+	return j.refresh()
 }
 
 // fleetErrorText returns a fleet error as one line.

@@ -49,6 +49,26 @@ func TestJobAnswerAgain(t *testing.T) {
 	}
 }
 
+// The answer to a decision does not hide what was read of the job before the answer came.
+func TestJobLateDecision(t *testing.T) {
+	t.Parallel()
+	f := someJobs(t)
+	a, j := openJobScreen(t, f, "runsxxxxxxxx")
+	late, ok := j.doing(func(ctx context.Context) (*fleet.Job, error) { return a.fleet.Cancel(ctx, j.id, "") })().(answer)
+	if !ok {
+		t.Fatal("the job is not canceled")
+	}
+	f.put(&fleet.Job{ID: j.id, Spec: j.job.Spec, State: fleet.Canceled, Cause: fleet.ByPerson, Changed: storyTime})
+	for row, _ := j.list.board.Job(j.id); row.Summary.State != fleet.Canceled; row, _ = j.list.board.Job(j.id) {
+		<-j.list.told
+	}
+	runAll(j, j.refresh())
+	runAll(j, j.update(late.msg))
+	if j.job.State != fleet.Canceled || !strings.Contains(a.notice, "its worker ends it") {
+		t.Errorf("the job is shown as %s, and the outcome is %q", j.job.State, a.notice)
+	}
+}
+
 // A question that can't be read costs no other.
 func TestJobUnreadableQuestion(t *testing.T) {
 	t.Parallel()
