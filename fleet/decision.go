@@ -134,6 +134,8 @@ func (f *Fleet) Decisions(ctx context.Context, job string) ([]*Decision, error) 
 				all = append(all, decisionOf(r))
 			}
 			return all, nil
+		case r.Revision == 0:
+			delete(records, r.Key)
 		case job == "" || groupOf(r.Key) == job:
 			records[r.Key] = r
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,33 @@ drop by "" "tester"`
 	}
 	if of, err := nobody.Decisions(t.Context(), j.ID); err != nil || len(of) != 4 {
 		t.Errorf("the job has %d decisions, %v", len(of), err)
+	}
+}
+
+// tidied is an engine on which all decisions are removed while they are listed.
+type tidied struct{ fleet.Engine }
+
+func (e tidied) Watch(
+	ctx context.Context, t fleet.Table, key string, wants func(string) bool,
+) iter.Seq2[fleet.Record, error] {
+	return func(yield func(fleet.Record, error) bool) {
+		for r, err := range e.Engine.Watch(ctx, t, key, wants) {
+			if !yield(r, err) || t == fleet.Decisions && r.Key != "" && !yield(fleet.Record{Key: r.Key}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A decision that is removed while decisions are listed is not listed, and not as one that can't be read either.
+func TestRemovedDecision(t *testing.T) {
+	t.Parallel()
+	e, f := newFleet()
+	if err := f.SetDaily(t.Context(), "team", 5); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := fleet.Open(tidied{e}, "me").Decisions(t.Context(), ""); err != nil || len(all) > 0 {
+		t.Errorf("got %+v, %v", all, err)
 	}
 }
 
