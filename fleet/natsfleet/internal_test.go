@@ -63,6 +63,67 @@ func TestRemovedMeanwhile(t *testing.T) {
 	}
 }
 
+// TestRemovedBeforeReady removes a record that a live follower has yielded, before it has yielded all: the removal
+// follows. Records that it did not yield are not reported as removed, and nothing is in a list.
+func TestRemovedBeforeReady(t *testing.T) {
+	t.Parallel()
+	e := start(t, &Options{Dir: t.TempDir()})
+	defer end(t, e)
+	set := func(key string) message {
+		if _, err := e.Set(t.Context(), fleet.Questions, fleet.Record{Key: key, Data: []byte("{}")}); err != nil {
+			t.Fatal(err)
+		}
+		return lastOf(t, e, key)
+	}
+	remove := func(m message, key string) message {
+		if err := e.Remove(t.Context(), fleet.Questions, key, m.sequence); err != nil {
+			t.Fatal(err)
+		}
+		return lastOf(t, e, key)
+	}
+	unseen, a, b := set("unseen"), set("a"), set("b")
+	unseen, removed := remove(unseen, "unseen"), remove(a, "a")
+	for name, tt := range map[string]struct {
+		live bool
+		want []string
+	}{"watch": {true, []string{"a", "b", "a removed", "ready"}}, "list": {false, []string{"a", "b"}}} {
+		f := follower{
+			engine: e, table: fleet.Questions, live: tt.live, target: removed.sequence,
+			ahead: map[string]uint64{}, early: map[string]bool{},
+		}
+		var got []string
+		f.yield = func(r fleet.Record, err error) bool {
+			switch {
+			case r.Key == "":
+				got = append(got, "ready")
+			case r.Revision == 0:
+				got = append(got, r.Key+" removed")
+			default:
+				got = append(got, r.Key)
+			}
+			return err == nil
+		}
+		for _, m := range []message{a, b, unseen, removed} {
+			if err := f.deliver(t.Context(), []message{m}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// lastOf returns the last message of a key among the questions.
+func lastOf(t *testing.T, e *Engine, key string) message {
+	t.Helper()
+	m, err := e.last(t.Context(), e.tableStream(fleet.Questions), e.subject(fleet.Questions, key))
+	if err != nil || m == nil {
+		t.Fatalf("%s: %v, %v", key, m, err)
+	}
+	return *m
+}
+
 // TestForeignSubjects has messages of another program among the records: they are none, and cost nobody a list.
 func TestForeignSubjects(t *testing.T) {
 	t.Parallel()

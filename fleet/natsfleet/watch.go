@@ -39,6 +39,7 @@ type follower struct {
 	count  uint64            // of messages
 	ready  bool              // seen reached the target
 	ahead  map[string]uint64 // revisions that were yielded before their messages came
+	early  map[string]bool   // keys of records that a live one yielded before it was ready
 	faults []error           // of damaged records
 	yield  func(fleet.Record, error) bool
 }
@@ -46,7 +47,7 @@ type follower struct {
 func (e *Engine) follow(ctx context.Context, f follower) iter.Seq2[fleet.Record, error] {
 	return func(yield func(fleet.Record, error) bool) {
 		f := f
-		f.yield, f.ahead = yield, map[string]uint64{}
+		f.yield, f.ahead, f.early = yield, map[string]uint64{}, map[string]bool{}
 		err := f.run(ctx)
 		if err == nil && len(f.faults) > 0 {
 			err = &fleet.UnreadableError{Faults: f.faults}
@@ -133,7 +134,7 @@ func (f *follower) checkReady() error {
 	if f.ready || f.seen < f.target {
 		return nil
 	}
-	f.ready = true
+	f.ready, f.early = true, nil
 	if f.live && !f.yield(fleet.Record{}, nil) {
 		return errStopped
 	}
@@ -167,10 +168,11 @@ func (f *follower) deliverOne(m *message, full map[string]*message) error {
 	got, wanted := full[m.subject]
 	switch {
 	case m.removed():
-		if !f.ready {
+		if !f.ready && !f.early[r.Key] {
 			return nil
 		}
 		r = fleet.Record{Key: r.Key}
+		delete(f.early, r.Key)
 	case f.wants == nil:
 		r, err = m.record()
 	case wanted && got == nil:
@@ -186,6 +188,9 @@ func (f *follower) deliverOne(m *message, full map[string]*message) error {
 	}
 	if err != nil && !f.live {
 		return nil
+	}
+	if f.live && !f.ready && !m.removed() {
+		f.early[r.Key] = true
 	}
 	if !f.yield(r, nil) {
 		return errStopped
