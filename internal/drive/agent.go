@@ -69,6 +69,8 @@ type Agent struct {
 
 	elsewhere bool // another process runs the session: only its questions are here
 
+	setting chan struct{} // has a value while a setting of the agent is being changed
+
 	mu       sync.Mutex
 	conn     *clew.Session // nil before it is connected
 	session  string
@@ -98,7 +100,8 @@ type Agent struct {
 func newAgent(a *Agents, opts *clew.Options) *Agent {
 	g := &Agent{
 		agents: a, id: newid.UUID(), opts: opts, calls: newOnceEach(maxRequests, false), done: make(chan struct{}),
-		files: ask.NewWorkspace(opts.Dir), session: cmp.Or(opts.Session.ID, opts.Session.Resume),
+		setting: make(chan struct{}, 1),
+		files:   ask.NewWorkspace(opts.Dir), session: cmp.Or(opts.Session.ID, opts.Session.Resume),
 		mode: opts.PermissionMode, model: opts.Model,
 	}
 	g.files.MaxInput, g.files.Modes = ask.MaxShown, a.allows

@@ -57,13 +57,10 @@ func (g *Agent) SetMode(ctx context.Context, req ModeRequest) (Status, error) {
 		if !g.agents.allows(req.Mode) {
 			return Status{}, errMode(req.Mode)
 		}
-		err := g.withTimeout(ctx, "the permission mode has not changed", func(ctx context.Context, conn *clew.Session) error {
-			return conn.SetPermissionMode(ctx, req.Mode)
+		const what = "the permission mode has not changed"
+		return g.set(ctx, what, func(ctx context.Context, conn *clew.Session) (note func(), err error) {
+			return func() { g.mode = req.Mode }, conn.SetPermissionMode(ctx, req.Mode)
 		})
-		if err == nil {
-			g.change(func() { g.mode = req.Mode })
-		}
-		return g.Status(), err
 	})
 }
 
@@ -76,16 +73,33 @@ func (g *Agent) SetModel(ctx context.Context, req ModelRequest) (Status, error) 
 		if !modelName().MatchString(req.Model) {
 			return Status{}, errModelName
 		}
-		model := req.Model
-		err := g.withTimeout(ctx, "the model has not changed", func(ctx context.Context, conn *clew.Session) (err error) {
-			model, err = conn.SetModel(ctx, req.Model)
-			return err
+		const what = "the model has not changed"
+		return g.set(ctx, what, func(ctx context.Context, conn *clew.Session) (note func(), err error) {
+			model, err := conn.SetModel(ctx, req.Model)
+			return func() { g.model = model }, err
 		})
-		if err == nil {
-			g.change(func() { g.model = model })
-		}
-		return g.Status(), err
 	})
+}
+
+// set changes a setting of the agent, and notes that it did. Each change waits for the one before, so that they are
+// noted in the order in which the agent made them.
+func (g *Agent) set(
+	ctx context.Context, what string, f func(context.Context, *clew.Session) (note func(), err error),
+) (Status, error) {
+	err := g.withTimeout(ctx, what, func(ctx context.Context, conn *clew.Session) error {
+		select {
+		case g.setting <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		defer func() { <-g.setting }()
+		note, err := f(ctx, conn)
+		if err == nil {
+			g.change(note)
+		}
+		return err
+	})
+	return g.Status(), err
 }
 
 // A RewindRequest goes back to before a prompt.

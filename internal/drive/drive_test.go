@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/clewdev/clew/internal/drive"
 	"github.com/clewdev/clew/internal/drive/drivetest"
 	"github.com/clewdev/clew/sessions"
+	"github.com/clewdev/clew/wire"
 )
 
 // A fixture is agents in memory, and a project with a session.
@@ -381,6 +383,73 @@ func TestModeAndModel(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"default", "opus"}, f.Models()); diff != "" {
 			t.Errorf("models (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The mode and the model are shown as the agent has them, although it answers the first change after the second one.
+func TestSettingsInOrder(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFixture(t, nil)
+		g := f.start(t, "")
+		var made []string // as the agent made them
+		held := make(chan struct{})
+		f.sim.Hold = func(m *wire.ControlRequestMessage) <-chan struct{} {
+			made = append(made, m.Request.Raw())
+			if len(made)%2 == 1 {
+				return held
+			}
+			return nil
+		}
+		both := func(set func(value string) error, values ...string) {
+			made, held = nil, make(chan struct{})
+			var all sync.WaitGroup
+			for _, value := range values {
+				all.Go(func() {
+					if err := set(value); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+			}
+			close(held)
+			all.Wait()
+		}
+		both(func(mode string) error {
+			_, err := g.SetMode(t.Context(), drive.ModeRequest{ID: f.id(), Mode: clew.PermissionMode(mode)})
+			return err
+		}, "plan", "acceptEdits")
+		if mode := g.Status().Mode; len(made) != 2 || !strings.Contains(made[1], `"`+string(mode)+`"`) {
+			t.Errorf("the mode is shown as %s after %s", mode, made)
+		}
+		both(func(model string) error {
+			_, err := g.SetModel(t.Context(), drive.ModelRequest{ID: f.id(), Model: model})
+			return err
+		}, "opus", "haiku")
+		if model := g.Status().Model; len(made) != 2 || !strings.Contains(made[1], `"`+model+`"`) {
+			t.Errorf("the model is shown as %s after %s", model, made)
+		}
+	})
+}
+
+// An agent that does not answer a change is not waited for longer by the next ones.
+func TestSettingsTimeOut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFixture(t, nil)
+		g := f.start(t, "")
+		f.sim.Hold = func(*wire.ControlRequestMessage) <-chan struct{} { return make(chan struct{}) }
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 5 {
+			id := f.id()
+			all.Go(func() {
+				_, err := g.SetMode(t.Context(), drive.ModeRequest{ID: id, Mode: "plan"})
+				wantKind(t, err, drive.Failed, "does not answer")
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("it took %v", took)
 		}
 	})
 }

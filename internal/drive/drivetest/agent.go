@@ -33,6 +33,9 @@ type Agent struct {
 	// Said is called with each entry of a conversation, in the form of a line of a transcript, if it is
 	// not nil.
 	Said func(session string, entry map[string]any)
+	// Hold is called with each control request, if it is not nil. The request is answered when the
+	// returned channel is closed, or at once if there is none.
+	Hold func(m *wire.ControlRequestMessage) <-chan struct{}
 
 	mu      sync.Mutex
 	prompts []string
@@ -222,7 +225,21 @@ func (g *agent) control(m *wire.ControlRequestMessage) {
 		default:
 		}
 	}
-	g.send(fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":%s}}`, m.RequestID, body))
+	frame := fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":%s}}`,
+		m.RequestID, body)
+	if g.all.Hold != nil {
+		if held := g.all.Hold(m); held != nil {
+			go func() {
+				select {
+				case <-held:
+					g.send(frame)
+				case <-g.over:
+				}
+			}()
+			return
+		}
+	}
+	g.send(frame)
 }
 
 // send writes a frame, in order.
