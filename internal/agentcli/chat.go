@@ -132,7 +132,7 @@ func (o *chatOptions) run(ctx context.Context, _ []string) error {
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	c := &chat{ctx: ctx, streams: o.Streams, screen: scr, opts: opts, end: end}
+	c := &chat{ctx: ctx, streams: o.Streams, screen: scr, opts: opts, end: end, setting: make(chan struct{}, 1)}
 	if c.user, err = o.user(ctx, c); err != nil {
 		return err
 	}
@@ -204,6 +204,7 @@ type chat struct {
 	session *clew.Session
 	ready   atomic.Pointer[clew.Session] // the session, for other goroutines
 	status  chatStatus
+	setting chan struct{}           // has a value while the permission mode is being changed
 	end     context.CancelCauseFunc // ends the chat, as an interrupt does
 	ran     []string                // shell commands that the user ran since the last prompt
 	turns   int

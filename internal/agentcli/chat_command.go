@@ -161,10 +161,8 @@ func (c *chat) setMode(ctx context.Context, name string) error {
 		return c.print(orUnknown(string(c.status.permissionMode())))
 	}
 	return c.ask(ctx, func(ctx context.Context) error {
-		err := c.session.SetPermissionMode(ctx, wire.PermissionMode(name))
+		err := c.setPermissionMode(ctx, c.session, wire.PermissionMode(name))
 		if err == nil {
-			c.status.change(func() { c.status.mode = wire.PermissionMode(name) })
-			c.user.showStatus(&c.status)
 			c.screen.note("the permission mode is now " + name)
 		}
 		return err
@@ -179,12 +177,26 @@ func (c *chat) changeMode(mode wire.PermissionMode) {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, commandLimit)
 	defer cancel()
-	if err := session.SetPermissionMode(ctx, mode); err != nil {
+	if err := c.setPermissionMode(ctx, session, mode); err != nil {
 		c.screen.say(tty.CleanExactly(reason(ctx, err)) + "\n")
-		return
+	}
+}
+
+// setPermissionMode changes the permission mode and the status. Each change waits for the one before,
+// so that the status has the last one that the agent made.
+func (c *chat) setPermissionMode(ctx context.Context, session *clew.Session, mode wire.PermissionMode) error {
+	select {
+	case c.setting <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-c.setting }()
+	if err := session.SetPermissionMode(ctx, mode); err != nil {
+		return err
 	}
 	c.status.change(func() { c.status.mode = mode })
 	c.user.showStatus(&c.status)
+	return nil
 }
 
 func orUnknown(text string) string { return cmp.Or(text, "not known yet") }
