@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/clewdev/clew/sessions"
@@ -66,6 +67,7 @@ type Snapshot struct {
 type Hub struct {
 	opts Options
 	ends sync.WaitGroup // the goroutines of sessions
+	rows atomic.Int64   // the revision of the rows that were made last, of any session
 
 	mu       sync.Mutex
 	sessions map[string]*session // by the path of the file
@@ -93,7 +95,7 @@ func (h *Hub) Open(path string, size int64) *Reader {
 	defer h.mu.Unlock()
 	s := h.sessions[path]
 	if s == nil {
-		s = &session{path: path, size: size, readers: map[*Reader]bool{}}
+		s = &session{hub: h, path: path, size: size, readers: map[*Reader]bool{}}
 		s.rows.session = s
 		if h.closed {
 			s.err = ErrClosed
@@ -199,6 +201,7 @@ func (h *Hub) Close() error {
 
 // A session is a followed session. Its goroutine never waits for readers.
 type session struct {
+	hub    *Hub
 	path   string
 	cancel context.CancelFunc
 	idle   *list.Element // in the hub's list, whose lock guards it

@@ -373,6 +373,25 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// Revisions of rows never start again: a reader that knows an older one takes the newer rows.
+func TestRowsAnew(t *testing.T) {
+	t.Parallel()
+	l := newLog(t)
+	l.write(ask("1", ""))
+	h := newHub(t, &follow.Options{MaxIdle: -1})
+	last := 0
+	for range 3 {
+		r := h.Open(l.path, 0)
+		loaded(t, r)
+		if c := r.Change(false); c.First != 0 || c.Total != 1 || c.Revision <= last {
+			t.Errorf("%+v after revision %d", c, last)
+		} else {
+			last = c.Revision
+		}
+		must(t, r.Close()) // the hub forgets the session
+	}
+}
+
 // An answer that ended before a reader was opened is no news to it.
 func TestEndedBefore(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,8 @@ type Rows struct {
 	Top []int
 	// Snapshot is the snapshot that the rows were made of, or nil.
 	Snapshot *Snapshot
-	// Revision counts the changes of the rows.
+	// Revision is larger after each change of the rows, also if the hub forgot the session and follows it anew.
+	// It is 0 as long as there are no rows.
 	Revision int
 
 	session *session
@@ -93,7 +94,8 @@ func (w *Rows) refresh(live bool) {
 // update makes the rows again from a chunk on. The lock is held.
 func (w *Rows) update(first int) {
 	changed := w.List.Update(w.Snapshot.Transcript, first)
-	w.Revision++
+	isFirst := w.Revision == 0
+	w.Revision = int(w.session.hub.rows.Add(1))
 	top, _ := slices.BinarySearch(w.Top, changed)
 	if top > 0 && (top == len(w.Top) || w.Top[top] > changed) {
 		top-- // the changed row is below this one
@@ -108,6 +110,9 @@ func (w *Rows) update(first int) {
 		w.Top = append(w.Top, at)
 	}
 	ended := w.justEnded()
+	if isFirst { // it ended before the session was read
+		ended = nil
+	}
 	w.session.mu.Lock()
 	defer w.session.mu.Unlock()
 	for r := range w.session.readers {
@@ -127,9 +132,6 @@ func (w *Rows) justEnded() *transcript.Chunk {
 		return nil
 	}
 	w.ended = c.Lines[len(c.Lines)-1]
-	if w.Revision == 1 {
-		return nil
-	}
 	return c
 }
 
