@@ -34,7 +34,7 @@ type SessionInfo struct {
 	// Size is the size of the main transcript in bytes, or 0 if the store does not know it.
 	Size int64
 	// Ongoing reports whether an agent seems to be working in the session: the last turn has not
-	// ended, and neither the last entry nor the file is older than two minutes.
+	// ended, and neither the last entry nor the file is two minutes old. See OngoingUntil.
 	Ongoing bool
 	// Done reports whether the session is marked as done, see [MarkDone]. It is false in a store that
 	// is not a [Folder].
@@ -383,12 +383,16 @@ func (s scope) fill(ctx context.Context, info *SessionInfo) {
 }
 
 // setOngoing sets Ongoing from the summary and the times.
-func (i *SessionInfo) setOngoing() {
+func (i *SessionInfo) setOngoing() { i.Ongoing = i.Working() && time.Now().Before(i.OngoingUntil()) }
+
+// OngoingUntil returns the time from which Ongoing is outdated, if nothing is written to the session
+// before. A program that keeps the info for long needs it: an agent that was killed writes nothing.
+func (i SessionInfo) OngoingUntil() time.Time {
 	last := i.Modified
 	if !i.LastTime.IsZero() && i.LastTime.Before(last) { // a new title changes the file's time
 		last = i.LastTime
 	}
-	i.Ongoing = i.Working() && time.Since(last) <= maxQuiet
+	return last.Add(maxQuiet)
 }
 
 // Get returns what is known of one session, from the beginning and the end of its transcript, as

@@ -99,6 +99,23 @@ func (l *List) TakeSummaries(infos []sessions.SessionInfo, found []Described) {
 	}
 }
 
+// endOngoing ends Ongoing of the sessions whose agent has written nothing for long, and reports whether there was one.
+// It returns the time at which the next one ends, or the zero time if no agent works.
+func (l *List) endOngoing(now time.Time) (next time.Time, ended bool) {
+	for _, e := range l.Order {
+		if !e.Ongoing {
+			continue
+		}
+		switch at := e.OngoingUntil(); {
+		case !now.Before(at):
+			e.Ongoing, ended = false, true
+		case next.IsZero() || at.Before(next):
+			next = at
+		}
+	}
+	return next, ended
+}
+
 // Remove removes a session.
 func (l *List) Remove(e *Entry) {
 	delete(l.entries, e.Key())

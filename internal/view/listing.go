@@ -271,6 +271,7 @@ const (
 // Look reads what agents do, unless that is new. It is read for everyone, even if the request that caused it
 // ends. The lock is held, but not while it reads.
 func (l *Listing) Look() {
+	l.endQuiet()
 	if now := l.now(); !l.looked.IsZero() && now.Sub(l.looked) < freshRunning {
 		return
 	}
@@ -287,6 +288,24 @@ func (l *Listing) Look() {
 	}
 }
 
+// endQuiet ends the work of agents that have written nothing for long, which changes no file. It returns the time until
+// the next one ends, at most lookInterval or, if no agent is known to run, idleLookInterval. The lock is held.
+func (l *Listing) endQuiet() time.Duration {
+	interval := lookInterval
+	if len(l.Running) == 0 {
+		interval = idleLookInterval
+	}
+	now := l.now()
+	next, ended := l.endOngoing(now)
+	if ended {
+		l.change()
+	}
+	if !next.IsZero() {
+		interval = min(interval, next.Sub(now))
+	}
+	return interval
+}
+
 // LookAgain has Watch read soon what agents do. The lock is held.
 func (l *Listing) LookAgain() {
 	l.looked = time.Time{}
@@ -301,10 +320,8 @@ func (l *Listing) Watch(ctx context.Context, pace time.Duration, changed func(re
 			return err
 		}
 		l.Look()
-		revision, next, interval := l.Revision, l.changed, lookInterval
-		if len(l.Running) == 0 {
-			interval = idleLookInterval
-		}
+		interval := l.endQuiet()
+		revision, next := l.Revision, l.changed
 		l.lock.Unlock()
 		if revision != last {
 			changed(revision)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,6 +179,52 @@ func TestWatchListing(t *testing.T) {
 		if err := <-ended; err == nil {
 			t.Error("no error at the end")
 		}
+		l.Close()
+	})
+}
+
+// An agent that was killed writes nothing more: by its transcript, it works for two minutes.
+func TestQuietAgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		source := &listSource{lists: make(chan []sessions.SessionInfo, 1)}
+		var mu sync.Mutex
+		l := view.NewListing(ctx, source, &mu, time.Now, nil)
+		infos := someInfos(2)
+		for i := range infos {
+			infos[i].Modified, infos[i].Ongoing = time.Now(), true
+		}
+		infos[1].LastTime = time.Now().Add(-30 * time.Second)
+		source.lists <- infos
+		var told atomic.Int64
+		ended := make(chan error)
+		go func() { ended <- l.Watch(ctx, 0, func(revision int) { told.Store(int64(revision)) }) }()
+		live := func() (ids []string) {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			for _, e := range l.Live() {
+				if l.State(e).Working() {
+					ids = append(ids, e.ID)
+				}
+			}
+			return ids
+		}
+		time.Sleep(89 * time.Second)
+		if diff := gocmp.Diff([]string{"s0", "s1"}, live()); diff != "" {
+			t.Errorf("live after a while (-want +got):\n%s", diff)
+		}
+		for _, want := range [][]string{{"s0"}, nil} {
+			before := told.Load()
+			time.Sleep(time.Second)
+			if diff := gocmp.Diff(want, live()); diff != "" || told.Load() == before {
+				t.Errorf("live at %v, told %d after %d (-want +got):\n%s", time.Now(), told.Load(), before, diff)
+			}
+			time.Sleep(29 * time.Second)
+		}
+		cancel()
+		<-ended
 		l.Close()
 	})
 }
