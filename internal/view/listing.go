@@ -271,10 +271,19 @@ const (
 // Look reads what agents do, unless that is new. It is read for everyone, even if the request that caused it
 // ends. The lock is held, but not while it reads.
 func (l *Listing) Look() {
-	l.endQuiet()
-	if now := l.now(); !l.looked.IsZero() && now.Sub(l.looked) < freshRunning {
-		return
+	if now := l.now(); l.looked.IsZero() || now.Sub(l.looked) >= freshRunning {
+		l.readRunning()
 	}
+	l.endQuiet()
+}
+
+// LookNow is like Look, and reads in any case.
+func (l *Listing) LookNow() {
+	l.readRunning()
+	l.endQuiet()
+}
+
+func (l *Listing) readRunning() {
 	l.looked = l.now()
 	l.lock.Unlock()
 	list, err := l.source.Running(l.ctx)
@@ -304,6 +313,14 @@ func (l *Listing) endQuiet() time.Duration {
 		interval = min(interval, next.Sub(now))
 	}
 	return interval
+}
+
+// Heard tells what agents do, as it was just read. If the list has something else, the next Look reads it again, as Watch
+// does soon. The lock is held.
+func (l *Listing) Heard(list []sessions.RunningSession) {
+	if !maps.Equal(Running(list), l.Running) {
+		l.LookAgain()
+	}
 }
 
 // LookAgain has Watch read soon what agents do. The lock is held.

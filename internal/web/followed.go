@@ -196,8 +196,7 @@ func (f *followed) state(ids []string) []event {
 func (f *followed) followRunning(ctx context.Context) error {
 	var before []agentState
 	for first := true; ; first = false {
-		running, _ := f.s.opts.Source.Running(ctx) // an agent whose file can't be read is not known
-		now := agentStates(running)
+		now := f.readRunning(ctx)
 		if !first && !slices.Equal(before, now) {
 			f.s.publish(runningEvent, "", struct{}{})
 		}
@@ -206,6 +205,17 @@ func (f *followed) followRunning(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// readRunning returns what agents do. Requests that come later don't get anything older.
+func (f *followed) readRunning(ctx context.Context) []agentState {
+	running, err := f.s.opts.Source.Running(ctx) // an agent whose file can't be read is not known
+	if err == nil || len(running) > 0 {
+		f.s.listing.mu.Lock()
+		f.s.listing.Heard(running)
+		f.s.listing.mu.Unlock()
+	}
+	return agentStates(running)
 }
 
 // An agentState is the displayed state of a running agent.

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -132,4 +135,51 @@ func TestAgentStates(t *testing.T) {
 	if events, _, _ := s.feed.since(place{}); len(events) > 0 {
 		t.Errorf("%d events without a change", len(events))
 	}
+}
+
+// A request that comes after the server has read a new state of an agent gets that state, however new the last one is.
+func TestNoOlderAgentStates(t *testing.T) { // not parallel: it sets the environment
+	root := t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", root)
+	const id = "f2000000-0000-4000-8000-000000000002"
+	w := &entryWriter{cwd: "/home/dev/shop"}
+	w.prompt("Go on")
+	w.answer("end_turn", text("Done."))
+	if err := writeSession(filepath.Join(root, "projects", "-home-dev-shop"), id, w.String(), testNow); err != nil {
+		t.Fatal(err)
+	}
+	d := newDataServer(t)
+	write := func(status string) {
+		t.Helper()
+		path := filepath.Join(root, "sessions", fmt.Sprintf("%d.json", os.Getpid()))
+		process := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"cwd":"/home/dev/shop","status":%q}`, os.Getpid(), id, status)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(process), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		var got []string
+		var answer struct {
+			Agents []runningAgent `json:"agents"`
+		}
+		d.get("running", &answer)
+		for _, a := range answer.Agents {
+			got = append(got, a.State)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	expect()
+	write("busy")
+	expect() // the last state counts for a second, and the time stands still
+	if w := d.do(http.MethodPost, "sessions/"+id+"/delete", "{}"); w.Code != http.StatusConflict {
+		t.Errorf("a session in which an agent works is deleted: %d %s", w.Code, w.Body)
+	}
+	expect("working")
+	write("waiting")
+	expect("working")
+	d.followed.readRunning(t.Context())
+	expect("waits for you")
 }

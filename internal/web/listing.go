@@ -73,8 +73,17 @@ func (l *listing) address(ctx context.Context, id, dir string) string {
 	return id
 }
 
-// find returns a session by the ID in an address, with its summary and its state.
+// find returns a session by the ID in an address, with its summary and its state, which may be a moment old.
 func (l *listing) find(ctx context.Context, id string) (view.Entry, view.State, error) {
+	return l.findAfter(ctx, id, l.Look)
+}
+
+// findNow is like find, and reads the state.
+func (l *listing) findNow(ctx context.Context, id string) (view.Entry, view.State, error) {
+	return l.findAfter(ctx, id, l.LookNow)
+}
+
+func (l *listing) findAfter(ctx context.Context, id string, look func()) (view.Entry, view.State, error) {
 	if err := l.open(ctx); err != nil {
 		return view.Entry{}, view.State{}, err
 	}
@@ -86,7 +95,7 @@ func (l *listing) find(ctx context.Context, id string) (view.Entry, view.State, 
 			hint: "It may have been deleted: look in the trash.",
 		}
 	}
-	l.Look()
+	look()
 	l.Complete(ctx, []*view.Entry{e})
 	return *e, l.State(e), nil
 }

@@ -186,7 +186,7 @@ func (s *Server) tagSession(w http.ResponseWriter, r *http.Request) error {
 // write on to a file that nobody sees.
 func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	return s.changeSession(w, r, func(ctx context.Context, info sessions.SessionInfo) error {
-		_, state, err := s.listing.find(ctx, r.PathValue("id"))
+		_, state, err := s.listing.findNow(ctx, r.PathValue("id"))
 		if err != nil {
 			return err
 		}
