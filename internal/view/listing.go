@@ -48,7 +48,8 @@ type Listing struct {
 	// summaries and figures have a value if there is something to read.
 	summaries, figures chan struct{}
 	shown              []*Entry      // the visible sessions
-	looked             time.Time     // when Running was read
+	looked             time.Time     // when Running began to be read, or zero if it has to be read again
+	looks, known       int           // how often it began to be read, and which of these Running is of
 	changed            chan struct{} // closed at the next change
 }
 
@@ -283,14 +284,18 @@ func (l *Listing) LookNow() {
 	l.endQuiet()
 }
 
+// readRunning reads what agents do. Of two calls at a time, the states of the one that began later count.
 func (l *Listing) readRunning() {
 	l.looked = l.now()
+	l.looks++
+	look := l.looks
 	l.lock.Unlock()
 	list, err := l.source.Running(l.ctx)
 	l.lock.Lock()
-	if err != nil && len(list) == 0 {
-		return // the last states are better than none
+	if err != nil && len(list) == 0 || look < l.known {
+		return // the last states are better than none or older ones
 	}
+	l.known = look
 	if running := Running(list); !maps.Equal(running, l.Running) {
 		l.Running = running
 		l.change()
@@ -338,6 +343,9 @@ func (l *Listing) Watch(ctx context.Context, pace time.Duration, changed func(re
 		}
 		l.Look()
 		interval := l.endQuiet()
+		if l.looked.IsZero() { // it was wanted while Look read
+			interval = 0
+		}
 		revision, next := l.Revision, l.changed
 		l.lock.Unlock()
 		if revision != last {

@@ -27,6 +27,8 @@ type listSource struct {
 	running []sessions.RunningSession
 	looks   int
 	held    chan struct{} // agents are read once it is closed; nil means at once
+	// reads gets each read of agents, which returns what it is sent. Nil means that they are not read so.
+	reads chan chan []sessions.RunningSession
 }
 
 func (s *listSource) List(ctx context.Context) iter.Seq2[[]sessions.SessionInfo, error] {
@@ -73,6 +75,11 @@ func (s *listSource) Running(ctx context.Context) ([]sessions.RunningSession, er
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+	}
+	if s.reads != nil {
+		answer := make(chan []sessions.RunningSession)
+		s.reads <- answer
+		return <-answer, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,6 +259,66 @@ func TestLookIsForAll(t *testing.T) {
 		mu.Lock()
 		if !l.State(l.Order[0]).Working() {
 			t.Error("the agent is not seen")
+		}
+		mu.Unlock()
+		cancel()
+		l.Close()
+	})
+}
+
+// A wish to look again that comes while Watch looks is not lost.
+func TestLookAgainMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		source := &listSource{lists: make(chan []sessions.SessionInfo, 1), held: make(chan struct{})}
+		var mu sync.Mutex
+		l := view.NewListing(ctx, source, &mu, time.Now, nil)
+		source.lists <- someInfos(1)
+		ended := make(chan error)
+		go func() { ended <- l.Watch(ctx, 0, func(int) {}) }()
+		synctest.Wait() // it looks
+		mu.Lock()
+		l.LookAgain()
+		mu.Unlock()
+		close(source.held)
+		synctest.Wait()
+		if n := source.looked(); n != 2 {
+			t.Errorf("%d looks", n)
+		}
+		cancel()
+		<-ended
+		l.Close()
+	})
+}
+
+// Of two looks at a time, the one that began later counts, whichever ends first.
+func TestLooksInReverse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		source := &listSource{lists: make(chan []sessions.SessionInfo, 1), reads: make(chan chan []sessions.RunningSession)}
+		var mu sync.Mutex
+		l := view.NewListing(ctx, source, &mu, time.Now, nil)
+		source.lists <- someInfos(1)
+		var looks sync.WaitGroup
+		begin := func() chan []sessions.RunningSession {
+			looks.Go(func() {
+				if l.Open(ctx) == nil {
+					l.LookNow()
+					mu.Unlock()
+				}
+			})
+			return <-source.reads
+		}
+		older, newer := begin(), begin()
+		newer <- []sessions.RunningSession{{ID: "s0", Status: "waiting"}}
+		synctest.Wait()
+		older <- []sessions.RunningSession{{ID: "s0", Status: "busy"}}
+		looks.Wait()
+		mu.Lock()
+		if state := l.State(l.Order[0]); !state.Waits {
+			t.Errorf("got %+v", state)
 		}
 		mu.Unlock()
 		cancel()
