@@ -33,6 +33,8 @@ type Figures struct {
 	Calls []usage.Call
 	// FilesChanged is the number of files that tools wrote.
 	FilesChanged int
+	// Bytes is the size of all transcripts that were counted, as [TranscriptSizes] returns it.
+	Bytes int64
 	// Err explains why there are no figures: [ErrNotMeasured], or that a file could not be read. It
 	// is nil if the figures are complete.
 	Err error
@@ -93,7 +95,27 @@ func Measure(ctx context.Context, infos []SessionInfo, opts *MeasureOptions) []F
 	return m.figures
 }
 
-// A measurement is one call of Measure.
+// TranscriptSizes returns the size of the transcripts of each session, in the same order: its own and
+// its subagents' together, in bytes. It is 0 if they can't be read. Transcripts only grow, so figures
+// are up to date if [Figures.Bytes] is the same size; [SessionInfo.Size] does not tell, since subagents
+// write on after the session's own transcript has ended.
+//
+// It looks at the files without reading them, except that it looks for the first entry of transcripts
+// that older agents put beside those of sessions. If the context ends, the remaining sizes are 0.
+func TranscriptSizes(ctx context.Context, infos []SessionInfo) []int64 {
+	m := &measurement{projects: map[string]*measuredProject{}}
+	defer m.close()
+	for i := range infos {
+		_ = m.add(ctx, i, &infos[i]) // its size is not known
+	}
+	sizes := make([]int64, len(infos))
+	for i := range m.jobs {
+		sizes[m.jobs[i].index] = m.jobs[i].bytes
+	}
+	return sizes
+}
+
+// A measurement is one call of Measure or TranscriptSizes.
 type measurement struct {
 	figures  []Figures
 	jobs     []measureJob
@@ -249,7 +271,7 @@ func (w *measurer) measure(ctx context.Context, j *measureJob) Figures {
 			return Figures{Err: fmt.Errorf("sessions: measuring %s: %w", s.name, err)}
 		}
 	}
-	f := Figures{Turns: w.turns.end(), Calls: w.tally.Calls(), FilesChanged: len(w.changed)}
+	f := Figures{Turns: w.turns.end(), Calls: w.tally.Calls(), FilesChanged: len(w.changed), Bytes: j.bytes}
 	if w.turns.rewound {
 		f.Turns, f.Err = countTurns(ctx, j.files, j.sources[0])
 	}

@@ -111,6 +111,31 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// The sizes of all transcripts tell whether figures are up to date.
+func TestTranscriptSizes(t *testing.T) {
+	t.Parallel()
+	project, info := measuredSession(t)
+	infos := []sessions.SessionInfo{{ID: measuredID}, info}
+	measured := sessions.Measure(t.Context(), infos[1:], nil)[0].Bytes
+	if diff := cmp.Diff([]int64{0, measured}, sessions.TranscriptSizes(t.Context(), infos)); diff != "" || measured <= info.Size {
+		t.Errorf("%d bytes in the first transcript (-measured +sizes):\n%s", info.Size, diff)
+	}
+	for i, name := range []string{measuredID + "/subagents/agent-a1.jsonl", "agent-a2.jsonl"} {
+		file, err := os.OpenFile(filepath.Join(project, filepath.FromSlash(name)), os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = file.WriteString("{}\n")
+		if err := errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		want := []int64{0, measured + int64(i+1)*int64(len("{}\n"))}
+		if diff := cmp.Diff(want, sessions.TranscriptSizes(t.Context(), infos)); diff != "" {
+			t.Errorf("after %s grew (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestMeasureLimits(t *testing.T) {
 	t.Parallel()
 	project, info := measuredSession(t)

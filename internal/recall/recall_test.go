@@ -407,6 +407,21 @@ func TestCallsAtOnce(t *testing.T) {
 }
 
 // A page keeps to any budget, has the text that was asked for, and its last line leads to the next one.
+// The figures of a session have what its subagents did after its own transcript ended.
+func TestFiguresOfSubagents(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.write(f.project(), id(1)+".jsonl", prompt(id(1), "Write it"))
+	r := f.start(nil)
+	for _, want := range []string{"1 turn, 0 files changed", "1 turn, 1 file changed", "1 turn, 2 files changed"} {
+		if got, err := r.Sessions(t.Context(), SessionsRequest{}); err != nil || !strings.Contains(got, want) {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+		f.write(f.project(), id(1)+"/subagents/agent-a1.jsonl", `{"type":"user",`+head(id(1))+
+			`,"toolUseResult":{"filePath":`+text(want)+`,"structuredPatch":[]},"message":{"role":"user","content":[]}}`)
+	}
+}
+
 func TestReadBudgets(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

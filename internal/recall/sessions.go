@@ -39,7 +39,7 @@ const (
 
 // figures describes the activity of a session, as it was at a time.
 type figures struct {
-	size     int64
+	bytes    int64 // of its transcripts
 	modified time.Time
 	text     string
 }
@@ -157,12 +157,17 @@ func firstPrompt(path string) (prompt string) {
 
 // measure fills in the figures of sessions. It reads sessions whose files changed since.
 func (r *Recall) measure(ctx context.Context, rows []row) {
+	infos := make([]sessions.SessionInfo, len(rows))
+	for i := range rows {
+		infos[i] = rows[i].info
+	}
+	sizes := sessions.TranscriptSizes(ctx, infos)
 	var unknown []sessions.SessionInfo
 	r.mu.Lock()
 	for i := range rows {
 		info := &rows[i].info
 		known, ok := r.figured[info.Path]
-		if ok && known.size == info.Size && known.modified.Equal(info.Modified) {
+		if ok && known.bytes == sizes[i] && known.modified.Equal(info.Modified) {
 			rows[i].figures = known.text
 		} else {
 			unknown = append(unknown, *info)
@@ -179,7 +184,7 @@ func (r *Recall) measure(ctx context.Context, rows []row) {
 		info := &unknown[i]
 		text := figuresText(&measured[i])
 		if measured[i].Err == nil {
-			r.figured[info.Path] = figures{info.Size, info.Modified, text}
+			r.figured[info.Path] = figures{measured[i].Bytes, info.Modified, text}
 		}
 		at := slices.IndexFunc(rows, func(row row) bool { return row.info.Path == info.Path })
 		rows[at].figures = text

@@ -18,6 +18,8 @@ type Source interface {
 	Summarize(ctx context.Context, infos []sessions.SessionInfo) []sessions.SessionInfo
 	// Measure returns what sessions did and cost.
 	Measure(ctx context.Context, infos []sessions.SessionInfo) []sessions.Figures
+	// Sizes returns the sizes of the transcripts that Measure reads, or 0.
+	Sizes(ctx context.Context, infos []sessions.SessionInfo) []int64
 	// Running returns the sessions that agents have open.
 	Running(ctx context.Context) ([]sessions.RunningSession, error)
 	// Here returns the names of the projects that the working directory belongs to.

@@ -124,6 +124,10 @@ func (f *fakeSource) Measure(_ context.Context, infos []sessions.SessionInfo) []
 	return out
 }
 
+func (f *fakeSource) Sizes(_ context.Context, infos []sessions.SessionInfo) []int64 {
+	return make([]int64, len(infos))
+}
+
 func (f *fakeSource) Running(context.Context) ([]sessions.RunningSession, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

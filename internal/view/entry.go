@@ -89,6 +89,7 @@ func (e *Entry) Hidden() bool { return e.Read && !e.Listed() }
 // Figures holds the counts for a session.
 type Figures struct {
 	Size   int64 // of the transcript at that time
+	Bytes  int64 // of all transcripts that were counted
 	Failed bool  // it could not be read
 	Turns  int
 	Tokens int
@@ -116,7 +117,10 @@ func CountAll(infos []sessions.SessionInfo, figures []sessions.Figures) []*Figur
 
 // Count returns the figures of a session.
 func Count(info *sessions.SessionInfo, f *sessions.Figures, prices usage.Prices) *Figures {
-	n := &Figures{Size: info.Size, Failed: f.Err != nil, Turns: f.Turns, Files: f.FilesChanged, Costs: usage.Cost(f.Calls, prices)}
+	n := &Figures{
+		Size: info.Size, Bytes: f.Bytes, Failed: f.Err != nil, Turns: f.Turns, Files: f.FilesChanged,
+		Costs: usage.Cost(f.Calls, prices),
+	}
 	for i := range f.Calls {
 		n.Tokens += f.Calls[i].Usage.TotalTokens()
 	}
@@ -131,6 +135,9 @@ const maxCounted = 256 << 20
 func (e *Entry) Uncounted() bool {
 	return e.Read && e.Err == nil && e.Path != "" && e.Size <= maxCounted && (e.Figures == nil || e.Figures.Size != e.Size)
 }
+
+// counted reports whether the session has figures.
+func (e *Entry) counted() bool { return e.Path != "" && e.Figures != nil && !e.Figures.Failed }
 
 // Turns returns the number of turns as text, or "".
 func (e *Entry) Turns() string {

@@ -21,6 +21,8 @@ type ListSource interface {
 	Summarize(ctx context.Context, infos []sessions.SessionInfo) []sessions.SessionInfo
 	// Measure returns what sessions did and cost.
 	Measure(ctx context.Context, infos []sessions.SessionInfo) []sessions.Figures
+	// Sizes returns the sizes of the transcripts that Measure reads, or 0.
+	Sizes(ctx context.Context, infos []sessions.SessionInfo) []int64
 	// Running returns the sessions that agents have open.
 	Running(ctx context.Context) ([]sessions.RunningSession, error)
 }
@@ -50,6 +52,7 @@ type Listing struct {
 	shown              []*Entry      // the visible sessions
 	looked             time.Time     // when Running began to be read, or zero if it has to be read again
 	looks, known       int           // how often it began to be read, and which of these Running is of
+	sized              time.Time     // when sizes were read
 	changed            chan struct{} // closed at the next change
 }
 
@@ -205,8 +208,11 @@ func (l *Listing) summarize(ctx context.Context, infos []sessions.SessionInfo) [
 func (l *Listing) countFigures() bool {
 	l.lock.Lock()
 	infos := l.visible((*Entry).Uncounted)
-	infos = infos[:min(countAtOnce, len(infos))]
 	l.lock.Unlock()
+	if len(infos) == 0 {
+		infos = l.outgrown()
+	}
+	infos = infos[:min(countAtOnce, len(infos))]
 	if len(infos) == 0 {
 		return false
 	}
@@ -219,6 +225,29 @@ func (l *Listing) countFigures() bool {
 	l.TakeFigures(infos, figures)
 	l.change()
 	return true
+}
+
+// outgrown returns the visible sessions whose subagents have written since they were counted, which does not change the
+// list. It looks once in sizeInterval.
+func (l *Listing) outgrown() (found []sessions.SessionInfo) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	now := l.now()
+	if !l.sized.IsZero() && now.Sub(l.sized) < sizeInterval {
+		return nil
+	}
+	l.sized = now
+	infos := l.visible((*Entry).counted)
+	l.lock.Unlock()
+	sizes := l.source.Sizes(l.ctx, infos)
+	l.lock.Lock()
+	for i := range infos {
+		e := l.Find(infos[i].Path)
+		if e != nil && e.counted() && sizes[i] > 0 && sizes[i] != e.Figures.Bytes {
+			found = append(found, e.SessionInfo)
+		}
+	}
+	return found
 }
 
 // Want sets the visible sessions, which are read first and counted. The lock is held.
@@ -267,6 +296,8 @@ const (
 	// process does not change a file. If no agent runs, that is rarely needed.
 	lookInterval     = 10 * time.Second
 	idleLookInterval = time.Minute
+	// sizeInterval is the minimum time between two looks at the sizes of subagents' transcripts.
+	sizeInterval = 10 * time.Second
 )
 
 // Look reads what agents do, unless that is new. It is read for everyone, even if the request that caused it
@@ -348,6 +379,7 @@ func (l *Listing) Watch(ctx context.Context, pace time.Duration, changed func(re
 		}
 		revision, next := l.Revision, l.changed
 		l.lock.Unlock()
+		rouse(l.figures) // subagents write without a change of the list
 		if revision != last {
 			changed(revision)
 			last = revision

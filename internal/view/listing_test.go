@@ -26,6 +26,7 @@ type listSource struct {
 	read    []string
 	running []sessions.RunningSession
 	looks   int
+	bytes   int64         // of the transcripts of each session
 	held    chan struct{} // agents are read once it is closed; nil means at once
 	// reads gets each read of agents, which returns what it is sent. Nil means that they are not read so.
 	reads chan chan []sessions.RunningSession
@@ -63,9 +64,19 @@ func (s *listSource) Summarize(_ context.Context, infos []sessions.SessionInfo) 
 	return infos
 }
 
-func (s *listSource) Measure(_ context.Context, infos []sessions.SessionInfo) []sessions.Figures {
+func (s *listSource) Measure(ctx context.Context, infos []sessions.SessionInfo) []sessions.Figures {
 	s.note("figures", infos)
-	return make([]sessions.Figures, len(infos))
+	figures := make([]sessions.Figures, len(infos))
+	for i, size := range s.Sizes(ctx, infos) {
+		figures[i].Bytes = size
+	}
+	return figures
+}
+
+func (s *listSource) Sizes(_ context.Context, infos []sessions.SessionInfo) []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Repeat([]int64{s.bytes}, len(infos))
 }
 
 func (s *listSource) Running(ctx context.Context) ([]sessions.RunningSession, error) {
@@ -140,6 +151,46 @@ func TestListing(t *testing.T) {
 			t.Errorf("%d lists, reads %q", named, source.notes())
 		}
 		cancel()
+		l.Close()
+	})
+}
+
+// Visible sessions are counted again after their subagents have written, and only then.
+func TestSubagentsAreCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		source := &listSource{lists: make(chan []sessions.SessionInfo, 1), bytes: 100}
+		var mu sync.Mutex
+		l := view.NewListing(ctx, source, &mu, time.Now, nil)
+		source.lists <- someInfos(2)
+		ended := make(chan error)
+		go func() { ended <- l.Watch(ctx, 0, func(int) {}) }()
+		synctest.Wait()
+		mu.Lock()
+		l.Want(l.Order[:1])
+		mu.Unlock()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		want := []string{"summaries 2 from s0", "figures 1 from s0"}
+		if diff := gocmp.Diff(want, source.notes()); diff != "" {
+			t.Errorf("reads (-want +got):\n%s", diff)
+		}
+		source.mu.Lock()
+		source.bytes = 150
+		source.mu.Unlock()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if diff := gocmp.Diff(append(want, "figures 1 from s0"), source.notes()); diff != "" {
+			t.Errorf("reads after a subagent has written (-want +got):\n%s", diff)
+		}
+		mu.Lock()
+		if n := l.Order[0].Figures.Bytes; n != 150 {
+			t.Errorf("%d bytes are counted", n)
+		}
+		mu.Unlock()
+		cancel()
+		<-ended
 		l.Close()
 	})
 }

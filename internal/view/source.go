@@ -99,6 +99,11 @@ func (s *Source) Measure(ctx context.Context, infos []sessions.SessionInfo) []se
 	return sessions.Measure(ctx, infos, nil)
 }
 
+// Sizes returns the sizes of the transcripts that Measure reads, or 0.
+func (s *Source) Sizes(ctx context.Context, infos []sessions.SessionInfo) []int64 {
+	return sessions.TranscriptSizes(ctx, infos)
+}
+
 // Running returns the sessions that agents have open.
 func (s *Source) Running(ctx context.Context) ([]sessions.RunningSession, error) {
 	return sessions.Running(ctx)
