@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -47,14 +48,25 @@ func (s *Server) tellOfAgents(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		for i := range changed {
-			s.tellOfAgent(known[changed[i].Agent], &changed[i])
-			known[changed[i].Agent] = &changed[i]
-		}
-		if len(known) > 2*maxStreams {
-			known = map[string]*drive.Status{} // ended agents are forgotten; the others are reported again
-		}
+		s.tellOfChanges(known, changed)
 	}
+}
+
+// tellOfChanges publishes what changed in agents since it was last told of them, by the IDs of agents. It forgets those
+// that Drive forgot, once there are many.
+func (s *Server) tellOfChanges(known map[string]*drive.Status, changed []drive.Status) {
+	for i := range changed {
+		s.tellOfAgent(known[changed[i].Agent], &changed[i])
+		known[changed[i].Agent] = &changed[i]
+	}
+	if len(known) <= 2*maxStreams {
+		return
+	}
+	listed := map[string]bool{}
+	for _, agent := range s.opts.Drive.List() {
+		listed[agent.Agent] = true
+	}
+	maps.DeleteFunc(known, func(id string, _ *drive.Status) bool { return !listed[id] })
 }
 
 // tellOfAgent publishes the changes of an agent since before, which may be nil.

@@ -338,6 +338,34 @@ func TestQuestionHTML(t *testing.T) {
 	}
 }
 
+// However many agents ended, pages learn that a question is answered and that a draft ends.
+func TestEventsAfterManyAgents(t *testing.T) {
+	t.Parallel()
+	d := newDriven(t)
+	d.post("agents", map[string]any{"project": d.project, "prompt": "ask true"})
+	d.until(questionEvent, func(map[string]any) bool { return true })
+	asking := d.opts.Drive.List()
+	asking[0].Text = "Let me see"
+	s := &Server{opts: d.opts, feed: newFeed()} // its events come from this test alone
+	known := map[string]*drive.Status{}
+	for i := range 2 * maxStreams {
+		known[fmt.Sprint("ended", i)] = new(drive.Status)
+	}
+	s.tellOfChanges(known, asking)
+	later := asking[0]
+	later.Text, later.Questions = "", nil
+	s.tellOfChanges(known, []drive.Status{later})
+	events, _, _ := s.feed.since(place{})
+	var names []string
+	for _, e := range events {
+		names = append(names, e.name)
+	}
+	want := []string{questionEvent, agentEvent, deltaEvent, answeredEvent}
+	if diff := cmp.Diff(want, names); diff != "" || len(known) != 1 {
+		t.Errorf("%d agents are known, events (-want +got):\n%s", len(known), diff)
+	}
+}
+
 // Without --drive, the requests name the flag.
 func TestNotDriven(t *testing.T) {
 	t.Parallel()
