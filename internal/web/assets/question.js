@@ -25,6 +25,8 @@ export class Questions {
     /** @type {Question[]} */
     this.list = [];
     this.at = 0;
+    /** Counts changes of the list: what was asked for before one of them may be out of date. */
+    this.changes = 0;
     this.key = "";
     this.body = h("div");
     this.element = h("section.question", { hidden: true, "aria-label": "Question of the agent", "data-scope": "question", tabIndex: -1 }, this.body);
@@ -34,6 +36,7 @@ export class Questions {
   /** @param {Question[]} list */
   set(list) {
     const shown = this.current;
+    this.changes++;
     this.list = list;
     if (shown) this.at = Math.max(this.find(shown), 0);
     this.draw();
@@ -52,6 +55,7 @@ export class Questions {
   /** @param {Question} question that is new or has changed */
   add(question) {
     const i = this.find(question);
+    this.changes++;
     if (i < 0) this.list.push(question);
     else this.list[i] = question;
     this.draw();
@@ -61,6 +65,7 @@ export class Questions {
   remove(gone) {
     const i = this.find(gone);
     if (i < 0) return;
+    this.changes++;
     this.list.splice(i, 1);
     if (gone.by && gone.by !== `page ${client}`) say(`Answered by ${gone.by}: ${gone.what}`);
     else if (!gone.by && !gone.session && gone.what) say(`The question is closed: ${gone.what}`); // a job's, which expired
@@ -121,7 +126,7 @@ export class Questions {
    * @param {any} answer
    */
   async answer(q, answer) {
-    const form = this.form;
+    const { form, changes } = this;
     form.inert = true;
     try {
       await sendOnce(`agents/${q.agent}/answers`, { question: q.question, digest: q.digest, client, answer });
@@ -129,7 +134,7 @@ export class Questions {
     } catch (error) {
       complain(error);
       const now = /** @type {any} */ (error).body?.state;
-      if (now) this.setOf(now.agent, now.questions);
+      if (now && changes === this.changes) this.setOf(now.agent, now.questions);
       if (this.form === form) this.settle(); // otherwise the question is another one, which settles by itself
     }
   }

@@ -1,0 +1,76 @@
+package browsertest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/clewdev/clew/internal/soak"
+)
+
+// hold keeps the answer to the next request whose URL matches an expression from the page until
+// release. The server answers at once, so the page gets what was so then. The list "sent" has the URLs
+// of all requests since.
+func (p *tab) hold(pattern string) {
+	p.Helper()
+	p.run(fmt.Sprintf(`
+		const real = fetch;
+		let waits = true;
+		window.sent = [];
+		window.release = null;
+		window.released = false;
+		window.fetch = async (url, options) => {
+			sent.push(String(url));
+			const holds = waits && /%s/.test(url);
+			if (holds) waits = false;
+			const answer = await real(url, options);
+			if (!holds) return answer;
+			const text = await answer.text();
+			await new Promise(done => { window.release = done; });
+			// What follows from the answer at once is done before a timer runs.
+			answer.json = async () => { setTimeout(() => { window.released = true; }); return JSON.parse(text); };
+			return answer;
+		}`, pattern))
+}
+
+// release gives the page the answer that hold keeps, and waits until the page has taken it.
+func (p *tab) release() {
+	p.Helper()
+	p.until(`window.release`)
+	p.run(`release()`)
+	p.until(`released`)
+}
+
+// A question that is asked while an answer to another one is refused stays: the refusal has the
+// questions of before.
+func TestLateRefusal(t *testing.T) {
+	t.Parallel()
+	soak.Rest(t)
+	s, sim := newDrivenSite(t, "")
+	p := s.enter("/")
+	startIn(p, "ask make")
+	p.until(`(f => f && !f.inert)(document.querySelector(".question .answers"))`)
+	p.hold("answers$")
+	p.run(`
+		const held = fetch;
+		window.fetch = (url, options) => {
+			if (!/answers$/.test(url)) return held(url, options);
+			window.fetch = held;
+			window.answer = [url, options];
+			return held(url, {...options, body: JSON.stringify({...JSON.parse(options.body), digest: "0"})});
+		}`)
+	p.click(".question [data-key=y]")
+	p.until(`window.release`)
+	p.run(`
+		const [url, options] = answer;
+		const send = (path, body) => fetch(path, {...options, body: JSON.stringify({id: crypto.randomUUID(), ...body})});
+		await send(url, {...JSON.parse(options.body), id: crypto.randomUUID()});
+		await send(url.replace("answers", "prompts"), {text: "ask install"})`)
+	p.until(`(q => !q.hidden && q.innerText.includes("install"))(document.querySelector(".question"))`)
+	p.release()
+	if !value[bool](p, `(q => !q.hidden && q.innerText.includes("install"))(document.querySelector(".question"))`) {
+		t.Fatalf("the question is gone:\n%s", p.shown())
+	}
+	p.until(`(f => f && !f.inert)(document.querySelector(".question .answers"))`)
+	p.click(".question [data-key=y]")
+	p.wait("the agent gets the second answer", func() bool { return len(sim.Answers()) == 2 })
+}
