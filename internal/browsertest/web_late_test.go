@@ -74,3 +74,24 @@ func TestLateRefusal(t *testing.T) {
 	p.click(".question [data-key=y]")
 	p.wait("the agent gets the second answer", func() bool { return len(sim.Answers()) == 2 })
 }
+
+// A search that is closed before its matches come goes nowhere.
+func TestClosedFind(t *testing.T) {
+	t.Parallel()
+	soak.Rest(t)
+	f := story(t, "closedfind")
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Here it is.")
+	p.hold(`find\?`)
+	p.press("/")
+	p.write("needle")
+	p.until(`window.release`)
+	p.press("esc")
+	p.until(`document.querySelector(".find").hidden`)
+	p.release()
+	const goes = `sent.some(url => url.includes("/where?")) || document.querySelector(".find .count").textContent !== ""`
+	if value[bool](p, goes) {
+		t.Errorf("the page goes to a match: %s", value[string](p, `sent.join(" ")`))
+	}
+}

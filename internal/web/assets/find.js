@@ -44,6 +44,7 @@ export class Finder {
   }
 
   close() {
+    this.visits++; // matches that come later lead nowhere
     this.page.findBar.hidden = true;
     this.query = this.input.value = this.status.textContent = "";
     this.matches = [];
