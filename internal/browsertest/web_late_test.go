@@ -95,3 +95,29 @@ func TestClosedFind(t *testing.T) {
 		t.Errorf("the page goes to a match: %s", value[string](p, `sent.join(" ")`))
 	}
 }
+
+// A page that was left while it went to a row does not scroll the next one, and asks for nothing.
+func TestLeftPageStays(t *testing.T) {
+	t.Parallel()
+	soak.Rest(t)
+	f, next := longSession(t, "left", 40), longSession(t, "next", 40)
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Answer 0.")
+	p.hold(`where\?`)
+	p.press("]")
+	p.until(`window.release`)
+	p.visit("/s/" + next.id)
+	p.until(`document.querySelectorAll(".row").length >= 20 && document.querySelector(".rows[aria-busy=false]")`)
+	p.run(`scrollTo({top: 400, behavior: "instant"})
+		await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`)
+	before := value[float64](p, `scrollY`)
+	p.run(`sent.length = 0`)
+	p.release()
+	if after := value[float64](p, `scrollY`); after != before {
+		t.Errorf("the page was at %.0f, and is at %.0f", before, after)
+	}
+	if got := value[string](p, `sent.filter(url => url.includes("`+f.id+`")).join(" ")`); got != "" {
+		t.Errorf("the page that was left asks for %s", got)
+	}
+}

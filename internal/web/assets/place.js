@@ -49,6 +49,7 @@ export class Place {
    * @param {number} dy
    */
   scrollBy(dy) {
+    if (this.closed) return; // the window shows another page
     scrollBy({ top: dy, behavior: "instant" });
     this.y = scrollY;
   }
@@ -122,6 +123,7 @@ export class Place {
 
   /** @param {number} y */
   scrollTo(y) {
+    if (this.closed) return;
     scrollTo({ top: y, behavior: "instant" });
     this.y = scrollY;
   }

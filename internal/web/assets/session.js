@@ -417,7 +417,8 @@ export class SessionPage {
   }
 
   /**
-   * Goes to a row by its ID, wherever it is, and unfolds what it is below.
+   * Goes to a row by its ID, wherever it is, and unfolds what it is below. A page that is left
+   * meanwhile goes nowhere.
    * @param {string} id
    * @param {{open?: boolean, step?: string, back?: boolean}} [how]
    */
@@ -428,8 +429,10 @@ export class SessionPage {
     /** @type {Row | null} */
     let row = null;
     for (const [depth, at] of path.entries()) {
+      if (this.closed) return null;
       row = await list.at(at.index);
-      if (!row || depth === path.length - 1) break;
+      if (!row || this.closed) return null;
+      if (depth === path.length - 1) break;
       this.fold(row, true);
       if (!row.below) break;
       await row.below.load(0);
@@ -440,6 +443,7 @@ export class SessionPage {
     if (open) {
       this.fold(row, true);
       await row.fetchBody();
+      if (this.closed) return null;
     }
     this.place.to(row.element);
     return row;
