@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/clewdev/clew/internal/soak"
@@ -119,5 +120,31 @@ func TestLeftPageStays(t *testing.T) {
 	}
 	if got := value[string](p, `sent.filter(url => url.includes("`+f.id+`")).join(" ")`); got != "" {
 		t.Errorf("the page that was left asks for %s", got)
+	}
+}
+
+// The dialog of a row shows the part whose tab was chosen last, even if the answer of another one
+// comes later.
+func TestPartChoiceStays(t *testing.T) {
+	t.Parallel()
+	soak.Rest(t)
+	f := story(t, "parts")
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Here it is.")
+	p.run(`document.querySelector(".row.call").focus()`)
+	p.press("i")
+	p.until(`document.querySelector("dialog .part")?.innerText.includes("tool_use")`)
+	p.hold(`part=result`)
+	p.click("dialog [data-part=result]")
+	p.until(`window.release`)
+	p.click("dialog [data-part=input]")
+	const shown = `document.querySelector("dialog [aria-pressed=true]").dataset.part + ": " +
+		document.querySelector("dialog .part").innerText`
+	p.until(`(text => text.includes("go test") && !text.includes("uuid"))(` + shown + `)`)
+	before := value[string](p, shown)
+	p.release()
+	if after := value[string](p, shown); after != before || !strings.HasPrefix(after, "input") {
+		t.Errorf("the dialog shows %q, want %q", after, before)
 	}
 }

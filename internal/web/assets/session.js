@@ -595,16 +595,19 @@ export class SessionPage {
    */
   inspect(row, part = "body") {
     const content = h("div.part", { "aria-live": "off" });
+    let visits = 0;
     const load = async (/** @type {string} */ name) => {
+      const visit = ++visits;
       for (const b of tabs.children) b.setAttribute("aria-pressed", String(b.dataset.part === name));
       try {
         const { html } = await get(`${this.api}/row`, { row: row.id, part: name });
+        if (visit !== visits) return;
         const nodes = fragment(html);
         content.replaceChildren(nodes);
         sideBySide(content);
         reachScrolling(content);
       } catch (error) {
-        content.replaceChildren(h("p.missing", {}, /** @type {Error} */ (error).message));
+        if (visit === visits) content.replaceChildren(h("p.missing", {}, /** @type {Error} */ (error).message));
       }
     };
     const parts = { body: "Row", input: "Input", result: "Result", diff: "Diff", raw: "Entry" };
