@@ -1,10 +1,12 @@
 package browsertest
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/clewdev/clew/fleet"
 	"github.com/clewdev/clew/internal/soak"
 )
 
@@ -146,5 +148,106 @@ func TestPartChoiceStays(t *testing.T) {
 	p.release()
 	if after := value[string](p, shown); after != before || !strings.HasPrefix(after, "input") {
 		t.Errorf("the dialog shows %q, want %q", after, before)
+	}
+}
+
+// The title of a session stays the newest one, even if the answer with an older one comes later.
+func TestNewestTitleStays(t *testing.T) {
+	t.Parallel()
+	soak.Rest(t)
+	f := story(t, "titles")
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.see("Here it is.")
+	p.hold(f.id + "$")
+	const title = `document.querySelector("header.summary h1").textContent`
+	f.write(f.prompt("What is new?"))
+	p.until(`window.release`)
+	p.run(`await fetch("/api/v1/sessions/` + f.id + `/rename", {method: "POST", body: JSON.stringify({title: "Second"}),
+		headers: {"Content-Type": "application/json", Authorization: "Bearer " + localStorage.getItem("clew-token")}})`)
+	p.until(title + `=== "Second"`)
+	p.release()
+	if got := value[string](p, title); got != "Second" {
+		t.Errorf("the title is %q", got)
+	}
+}
+
+// An open call shows its result, even if the answer from before the result comes later.
+func TestNewestBodyStays(t *testing.T) {
+	t.Parallel()
+	soak.Rest(t)
+	f := newSession(t, "bodies")
+	below := &sessionFile{
+		T: t, id: f.id, agent: "a0000000000000001", lines: 2, parent: "00000000-0000-4000-8000-000000000001",
+		path: strings.TrimSuffix(f.path, ".jsonl") + "/subagents/agent-a0000000000000001.jsonl",
+	}
+	call, result, _ := bytes.Cut(f.subagent("Look for it", "It is in the hay."), []byte("\n"))
+	f.write(f.prompt("Where is it?"), append(call, '\n'))
+	s := newViewerSite(t)
+	p := s.enter("/s/" + f.id)
+	p.until(`document.querySelector(".row.subagent")`)
+	p.press("G enter")
+	const body = `document.querySelector(".row.subagent.open > .part").innerText`
+	p.until(body + `.includes("Look for it")`)
+	p.hold("part=body")
+	below.write(below.call("grep -r needle .", "hay.txt: needle", false)) // its row says how many calls there are
+	p.until(`window.release`)
+	f.write(result)
+	p.until(body + `.includes("It is in the hay.")`)
+	p.release()
+	if got := value[string](p, body); !strings.Contains(got, "It is in the hay.") {
+		t.Errorf("the row has lost its result: %q", got)
+	}
+}
+
+// The patch of the last attempt stays, even if the answer with an older one comes later.
+func TestNewestPatchStays(t *testing.T) {
+	t.Parallel()
+	soak.Rest(t)
+	s := newJobSite(t, false)
+	for n, file := range []string{"aaa/1.patch", "aaa/2.patch"} {
+		patch := strings.Replace(testPatch, "var a = 2", fmt.Sprintf("var a = 10%d", n+1), 1)
+		if err := s.Put(t.Context(), file, strings.NewReader(patch)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(patch string) {
+		s.put("aaa", "Fix the build", fleet.Done, func(j *fleet.Job) { j.Attempts[0].Patch = patch })
+	}
+	put("")
+	p := s.enter("/jobs/aaa")
+	p.until(`document.querySelector("main h1").textContent === "Fix the build"`)
+	p.hold("patch$")
+	put("aaa/1.patch")
+	p.until(`window.release`)
+	put("aaa/2.patch")
+	p.until(`document.querySelector(".diff .add")?.textContent.includes("var a = 102")`)
+	p.release()
+	got := value[string](p, `document.querySelector(".diff .add")?.textContent`)
+	if !strings.Contains(got, "var a = 102") {
+		t.Errorf("the page has the line %q", got)
+	}
+}
+
+// The page of running agents shows the newest answer, even if an older one comes later.
+func TestNewestAgentsStay(t *testing.T) {
+	t.Parallel()
+	soak.Rest(t)
+	f := story(t, "agents")
+	s := newViewerSite(t)
+	p := s.enter("/search")
+	p.run(`
+		const server = fetch;
+		let n = 0;
+		window.fetch = async (url, options) => /running$/.test(url)
+			? new Response(JSON.stringify({html: "<p>Answer " + ++n + ".</p>"})) : server(url, options)`)
+	p.hold("running$")
+	p.visit("/live")
+	p.until(`window.release`)
+	f.write(f.prompt("What is new?"))
+	p.see("Answer 2.")
+	p.release()
+	if got := value[string](p, `document.querySelector(".live").innerText`); strings.Contains(got, "Answer 1.") {
+		t.Errorf("the page shows %q", got)
 	}
 }

@@ -263,6 +263,23 @@ export const number = (n) => n.toLocaleString("en-US");
 export const count = (n, noun) => `${number(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 /**
+ * Returns a function to call before each request for the same thing. It returns another one, to call
+ * when the request has ended, which is false if that of a later call has ended before.
+ * @returns {() => () => boolean}
+ */
+export function inOrder() {
+  let begun = 0, ended = 0;
+  return () => {
+    const number = ++begun;
+    return () => {
+      if (number < ended) return false;
+      ended = number;
+      return true;
+    };
+  };
+}
+
+/**
  * Returns a function that calls f once the calls to it have stopped for a while.
  * @param {number} ms
  * @param {() => void} f

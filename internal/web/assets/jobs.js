@@ -2,7 +2,7 @@
 // The jobs of a fleet: their list, and the page of one.
 
 import { get, post } from "./api.js";
-import { announce, ask, button, complain, copy, fragment, h, later, number, put, reachScrolling, say, soon } from "./dom.js";
+import { announce, ask, button, complain, copy, fragment, h, inOrder, later, number, put, reachScrolling, say, soon } from "./dom.js";
 import { listen } from "./events.js";
 import { Questions } from "./question.js";
 import { scrollPage } from "./usage.js";
@@ -165,6 +165,7 @@ class JobPage extends LivePage {
     this.questions = new JobQuestions(() => {});
     this.asked = h("div");
     this.patch = h("section", { hidden: true });
+    this.patches = inOrder();
     context.main.replaceChildren(h("div.sheet", {}, h("p", {}, h("a", { href: "/jobs" }, "Jobs")), this.title,
       context.me.drive ? this.questions.element : this.asked, this.buttons, this.content, this.patch));
     context.setTitle("Job");
@@ -231,11 +232,14 @@ class JobPage extends LivePage {
   /** @param {string} name */
   async loadPatch(name) {
     this.shown = name;
+    const isNewest = this.patches();
     try {
       const { html } = await get(`${this.path}/patch`);
+      if (!isNewest()) return;
       this.patch.replaceChildren(h("h2", {}, "Patch"), fragment(html));
       reachScrolling(this.patch);
     } catch (error) {
+      if (!isNewest()) return;
       this.patch.replaceChildren(h("h2", {}, "Patch"), h("p.error", {}, /** @type {Error} */ (error).message));
     }
     this.patch.hidden = false;

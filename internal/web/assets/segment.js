@@ -2,7 +2,7 @@
 // Rows in segments: those near the view are in the document, a far segment is one empty element of its
 // known or estimated height.
 
-import { fillImages, fragment, h, later, put, soon } from "./dom.js";
+import { fillImages, fragment, h, inOrder, later, put, soon } from "./dom.js";
 
 /** @typedef {{id: string, kind: string, state: string, open: boolean, below: number, html: string, body?: string}} RowData */
 
@@ -79,6 +79,8 @@ export class Row {
     this.asked = false;
     /** @type {Promise<void> | null} */
     this.filling = null;
+    /** The requests for the body. */
+    this.bodies = inOrder();
     this.line = h("div.line");
     this.part = h("div.part", { hidden: true });
     this.element = h("article.row", { tabIndex: -1 }, this.line, this.part);
@@ -151,10 +153,13 @@ export class Row {
   fetchBody() {
     if (this.asked) return this.filling ?? Promise.resolve();
     this.asked = true;
+    const isNewest = this.bodies();
     this.filling = this.view.fetchBody(this.id).then((html) => {
+      if (!isNewest()) return;
       this.filling = null;
       this.view.keep(() => this.setBody(html));
     }, (error) => {
+      if (!isNewest()) return;
       this.asked = false;
       this.filling = null;
       this.view.failed(error);
@@ -183,8 +188,9 @@ export class Row {
   }
 
   refetchBody() {
+    const isNewest = this.bodies();
     this.view.fetchBody(this.id).then((html) => {
-      if (html !== this.body) this.view.keep(() => this.setBody(html));
+      if (isNewest() && html !== this.body) this.view.keep(() => this.setBody(html));
     }, (error) => this.view.failed(error));
   }
 }

@@ -2,7 +2,7 @@
 // The page of a session.
 
 import { blob, get, post, text } from "./api.js";
-import { ask, button, complain, copy, exportSession, fragment, h, put, reachScrolling, say, show as showDialog, sideBySide, soon } from "./dom.js";
+import { ask, button, complain, copy, exportSession, fragment, h, inOrder, put, reachScrolling, say, show as showDialog, sideBySide, soon } from "./dom.js";
 import { listen, watch } from "./events.js";
 import { Finder } from "./find.js";
 import { panelNames, Panels, showOutline } from "./panels.js";
@@ -68,6 +68,7 @@ export class SessionPage {
     this.starting = null;
     /** @type {any} */
     this.info = null;
+    this.infos = inOrder();
     /** The first row that has changed since the last refresh, or -1. */
     this.dirty = -1;
     this.newTotal = 0;
@@ -142,8 +143,9 @@ export class SessionPage {
   }
 
   async loadInfo() {
+    const isNewest = this.infos();
     const info = await get(this.api);
-    if (this.closed) return;
+    if (this.closed || !isNewest()) return;
     this.info = info;
     this.place.keep(() => {
       put(this.header, info.html);

@@ -2,7 +2,7 @@
 // What the sessions cost, and the agents that run now.
 
 import { get } from "./api.js";
-import { button, complain, h, put, reachScrolling, soon } from "./dom.js";
+import { button, complain, h, inOrder, put, reachScrolling, soon } from "./dom.js";
 import { listen } from "./events.js";
 
 const parts = { day: "Day", model: "Model", project: "Project", tool: "Tool", block: "Five hours" };
@@ -96,6 +96,7 @@ class LivePage {
   constructor(context) {
     this.scope = "panel";
     this.closed = false;
+    this.loads = inOrder();
     this.content = h("div.live", { "aria-busy": "true" });
     context.main.replaceChildren(h("div.sheet", {}, h("h1", {}, "Running agents"), this.content));
     document.body.className = "live-page";
@@ -108,9 +109,10 @@ class LivePage {
   }
 
   async load() {
+    const isNewest = this.loads();
     try {
       const { html } = await get("running");
-      if (this.closed) return;
+      if (this.closed || !isNewest()) return;
       const focused = document.activeElement?.getAttribute("href");
       put(this.content, html);
       reachScrolling(this.content);
@@ -118,7 +120,7 @@ class LivePage {
       const again = focused && this.content.querySelector(`a[href="${CSS.escape(focused)}"]`);
       if (again instanceof HTMLElement && document.activeElement === document.body) again.focus({ preventScroll: true });
     } catch (error) {
-      if (!this.closed) this.content.replaceChildren(h("p.error", {}, /** @type {Error} */ (error).message));
+      if (!this.closed && isNewest()) this.content.replaceChildren(h("p.error", {}, /** @type {Error} */ (error).message));
     }
     this.content.setAttribute("aria-busy", "false");
   }
