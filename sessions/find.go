@@ -448,8 +448,8 @@ func rootOf(dir string) string {
 }
 
 // OtherConfigDir returns the directory that an agent needs in CLAUDE_CONFIG_DIR to resume the session whose transcript is at
-// path. It is "" if an agent with the variables of this process looks there by itself, and for the sessions of
-// [ArchiveRoots], which no agent can resume.
+// path. It is "" if an agent with the variables of this process looks there by itself. Only a directory of [Roots] is
+// returned, and none of [ArchiveRoots]: an agent takes settings from it, among them programs to run.
 //
 //	if dir := sessions.OtherConfigDir(info.Path); dir != "" {
 //		opts.Env = append(opts.Env, "CLAUDE_CONFIG_DIR="+dir)
@@ -459,20 +459,25 @@ func OtherConfigDir(path string) string {
 	if _, archived := FromArchive(path); archived || filepath.Base(projects) != sessionfile.Folder {
 		return ""
 	}
-	own := sessionfile.AgentConfigDir(os.Getenv("CLAUDE_CONFIG_DIR"))
-	if own == "" {
-		if home, err := os.UserHomeDir(); err == nil { // otherwise the agent may know more
-			own = filepath.Join(home, ".claude")
-		}
+	candidates, err := rootCandidates()
+	root := filepath.Dir(projects)
+	if err != nil || filepath.Clean(candidates[0]) == root {
+		return ""
 	}
-	root, info := sessionfile.Existing(filepath.Dir(projects))
+	root, info := sessionfile.Existing(root)
 	if info == nil {
 		return ""
 	}
-	if _, ownInfo := sessionfile.Existing(own); ownInfo != nil && os.SameFile(info, ownInfo) {
-		return ""
+	for i, candidate := range candidates {
+		if _, known := sessionfile.Existing(candidate); known == nil || !os.SameFile(info, known) {
+			continue
+		}
+		if root, err = filepath.Abs(root); err != nil || i == 0 { // the agent takes the first
+			return ""
+		}
+		return root
 	}
-	return root
+	return ""
 }
 
 // AgentFolder returns a store on the agent's own files: those in the first of [Roots], or in the

@@ -58,8 +58,8 @@ On a terminal, the 20 newest sessions are listed by day; --limit lists more. Eac
 line shows the title, the number of turns, the time from the first to the last
 entry, the cost at list prices, and the age. Wide terminals also show the project,
 branch, model, tokens and number of changed files. A dot marks sessions that an agent
-has open. In place of the turns they show whether it is working, waits for you, or
-has nothing to do (open). To be fast, ls counts at most 48 MB of transcripts, the
+has open or works in. In place of the turns they show whether it is working, waits for
+you, or has nothing to do (open). To be fast, ls counts at most 48 MB of transcripts, the
 smallest first, and shows a - for the others; --figures counts all of them. A ≥
 before a cost, or a ? instead of one, means that the price of a model is not known.
 
@@ -102,7 +102,7 @@ func newLs(s Streams) *cobra.Command {
 	f.Var(&o.since, "since", "list sessions modified since this time")
 	o.until.End = true
 	f.Var(&o.until, "until", "list sessions modified until this time")
-	clikit.AddOnOff(cmd, &o.ongoing, "ongoing", "list only sessions in which an agent is working; --ongoing=false lists the others")
+	clikit.AddOnOff(cmd, &o.ongoing, "ongoing", "list only sessions in which an agent works, by their transcripts; --ongoing=false lists the others")
 	f.Var(&o.order, "sort", "sort by modified, created, size or title")
 	clikit.AddOnOff(cmd, &o.reverse, "reverse", "reverse the order")
 	f.IntVar(&o.limit.n, "limit", 0, "maximum `number` of sessions to list; 0 means all (default 20 on a terminal)")

@@ -254,7 +254,7 @@ func keepConfigDir(cmd *cobra.Command) error {
 }
 
 // costVerbs are the commands without --prices that show costs which they compute.
-var costVerbs = []string{"", "chat", "export", "ls", "mcp", "run", "search", "serve", "show", "tail", "view"}
+var costVerbs = []string{"", "chat", "export", "ls", "mcp", "run", "search", "serve", "show", "tail", "view", "worker"}
 
 // applyPrices makes the commands with costs compute them with the prices of the settings.
 func applyPrices(cmd *cobra.Command, c *config.Config) error {

@@ -47,8 +47,8 @@ transcript.
 screen. The setting "keys" changes them: it is a map from actions, which are in the
 first column of the tables below, to keys.
 
-If stdin or stdout is not a terminal, or TERM is dumb, view prints what "clew show"
-prints. The same applies to stdin (-) and to other files.`
+If stdin or stdout is not a terminal, or TERM is dumb or not set, view prints what
+"clew show" prints. The same applies to stdin (-) and to other files.`
 
 func newView(s Streams, st *settings) *cobra.Command {
 	o := &viewOptions{streams: s, settings: st}

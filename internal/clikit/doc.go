@@ -8,7 +8,7 @@
 //
 // Color is decided in one place, by the first of these that is set: --color, the setting color
 // (CLEW_COLOR), NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR, CLICOLOR=0, and the terminal, where
-// TERM=dumb has none.
+// one with TERM=dumb, or without TERM except on Windows, has none.
 //
 // A command with --watch draws over its last output, row by row ([tty.Panel]). It counts the rows
 // at the present width, since a terminal that becomes narrower breaks its lines.

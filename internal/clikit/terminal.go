@@ -19,7 +19,7 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Dumb reports whether TERM names a terminal that can't move its cursor, so that lines are only added.
+// Dumb reports whether TERM is dumb or, except on Windows, not set: a terminal that can't move its cursor.
 func Dumb() bool { return dumb(os.Getenv("TERM")) }
 
 func dumb(kind string) bool { return kind == "dumb" || kind == "" && runtime.GOOS != "windows" }

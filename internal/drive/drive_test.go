@@ -294,8 +294,7 @@ func TestStartRefused(t *testing.T) {
 // the agent would not find there is refused.
 func TestSameIDInProjects(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		config, dir := t.TempDir(), t.TempDir()
-		root := filepath.Join(config, "projects")
+		root, dir := t.TempDir(), t.TempDir()
 		own, err := sessions.ProjectName(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -330,14 +329,46 @@ func TestSameIDInProjects(t *testing.T) {
 		synctest.Wait()
 		if opts := f.sim.Starts()[0]; opts.Session.Resume != oldSession || opts.Dir != dir {
 			t.Errorf("the agent was started with %+v", opts)
-		} else if !slices.Contains(opts.Env, "CLAUDE_CONFIG_DIR="+config) { // an agent would look elsewhere
-			t.Errorf("the agent was started with %q", opts.Env)
 		}
 		if f.Driving(oldSession) != s.Agent || f.Driving(oldSession+"@-copied") != s.Agent {
 			t.Error("the session is not driven")
 		}
 		_, err = start(own)
 		wantKind(t, err, drive.Conflict, "driven here already")
+	})
+}
+
+// A session of the second of two agent directories is continued there.
+func TestSecondDirectory(t *testing.T) {
+	config, dir := t.TempDir(), t.TempDir()
+	t.Setenv("CLAUDE_CONFIG_DIR", t.TempDir()+","+config)
+	root := filepath.Join(config, "projects")
+	project, err := sessions.ProjectName(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, project, oldSession+".jsonl")
+	line := fmt.Sprintf(`{"type":"user","uuid":"u","cwd":%q,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Hi"}}`, dir)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(line+"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, nil)
+		f.Agents = drive.New(drive.Options{
+			Connect: f.sim.Connect,
+			Names: func(ctx context.Context, project string) ([]sessions.SessionInfo, error) {
+				return sessions.Names(ctx, &sessions.ListOptions{Store: sessions.NewFolder(root), ProjectName: project})
+			},
+			Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
+		})
+		t.Cleanup(func() { f.Close() })
+		if s, err := f.Start(t.Context(), drive.StartRequest{ID: f.id(), Session: oldSession}); err != nil {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		synctest.Wait()
+		if opts := f.sim.Starts()[0]; opts.Session.Resume != oldSession || !slices.Contains(opts.Env, "CLAUDE_CONFIG_DIR="+config) {
+			t.Errorf("the agent was started with %+v", opts)
+		}
 	})
 }
 

@@ -406,7 +406,6 @@ func TestCallsAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// A page keeps to any budget, has the text that was asked for, and its last line leads to the next one.
 // The figures of a session have what its subagents did after its own transcript ended.
 func TestFiguresOfSubagents(t *testing.T) {
 	t.Parallel()
@@ -422,6 +421,7 @@ func TestFiguresOfSubagents(t *testing.T) {
 	}
 }
 
+// A page keeps to any budget, has the text that was asked for, and its last line leads to the next one.
 func TestReadBudgets(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -155,19 +155,38 @@ func firstPrompt(path string) (prompt string) {
 	return prompt
 }
 
+// growTime is the time after the end of a session's own transcript in which its subagents are expected to write.
+const growTime = time.Hour
+
+// sizes returns the size of the transcripts of sessions with that of their subagents, or 0 if it is not expected to change.
+func (r *Recall) sizes(ctx context.Context, infos []sessions.SessionInfo) []int64 {
+	sizes := make([]int64, len(infos))
+	var recent []sessions.SessionInfo
+	var indexes []int
+	for i := range infos {
+		if time.Since(infos[i].Modified) < growTime {
+			recent, indexes = append(recent, infos[i]), append(indexes, i)
+		}
+	}
+	for i, size := range sessions.TranscriptSizes(ctx, recent) {
+		sizes[indexes[i]] = size
+	}
+	return sizes
+}
+
 // measure fills in the figures of sessions. It reads sessions whose files changed since.
 func (r *Recall) measure(ctx context.Context, rows []row) {
 	infos := make([]sessions.SessionInfo, len(rows))
 	for i := range rows {
 		infos[i] = rows[i].info
 	}
-	sizes := sessions.TranscriptSizes(ctx, infos)
+	sizes := r.sizes(ctx, infos)
 	var unknown []sessions.SessionInfo
 	r.mu.Lock()
 	for i := range rows {
 		info := &rows[i].info
 		known, ok := r.figured[info.Path]
-		if ok && known.bytes == sizes[i] && known.modified.Equal(info.Modified) {
+		if ok && (sizes[i] == 0 || known.bytes == sizes[i]) && known.modified.Equal(info.Modified) {
 			rows[i].figures = known.text
 		} else {
 			unknown = append(unknown, *info)

@@ -136,8 +136,10 @@ func (e *Entry) Uncounted() bool {
 	return e.Read && e.Err == nil && e.Path != "" && e.Size <= maxCounted && (e.Figures == nil || e.Figures.Size != e.Size)
 }
 
-// counted reports whether the session has figures.
-func (e *Entry) counted() bool { return e.Path != "" && e.Figures != nil && !e.Figures.Failed }
+// counted reports whether the session has figures, which can be counted again.
+func (e *Entry) counted() bool {
+	return e.Path != "" && e.Size <= maxCounted && e.Figures != nil && !e.Figures.Failed
+}
 
 // Turns returns the number of turns as text, or "".
 func (e *Entry) Turns() string {

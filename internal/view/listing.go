@@ -49,11 +49,12 @@ type Listing struct {
 
 	// summaries and figures have a value if there is something to read.
 	summaries, figures chan struct{}
-	shown              []*Entry      // the visible sessions
-	looked             time.Time     // when Running began to be read, or zero if it has to be read again
-	looks, known       int           // how often it began to be read, and which of these Running is of
-	sized              time.Time     // when sizes were read
-	changed            chan struct{} // closed at the next change
+	shown              []*Entry               // the visible sessions
+	looked             time.Time              // when Running began to be read, or zero if it has to be read again
+	looks, known       int                    // how often it began to be read, and which of these Running is of
+	sized              time.Time              // when sizes were read
+	grown              []sessions.SessionInfo // to be counted again
+	changed            chan struct{}          // closed at the next change
 }
 
 // NewListing returns a listing that reads nothing before Start, Open or Watch, and nothing after ctx ended.
@@ -210,7 +211,7 @@ func (l *Listing) countFigures() bool {
 	infos := l.visible((*Entry).Uncounted)
 	l.lock.Unlock()
 	if len(infos) == 0 {
-		infos = l.outgrown()
+		infos = l.outgrown(countAtOnce)
 	}
 	infos = infos[:min(countAtOnce, len(infos))]
 	if len(infos) == 0 {
@@ -227,28 +228,40 @@ func (l *Listing) countFigures() bool {
 	return true
 }
 
-// outgrown returns the visible sessions whose subagents have written since they were counted, which does not change the
-// list. It looks once in sizeInterval.
-func (l *Listing) outgrown() (found []sessions.SessionInfo) {
+// outgrown returns at most n of the visible sessions whose subagents have written since they were counted, which does not
+// change the list. It looks once in sizeInterval.
+func (l *Listing) outgrown(n int) []sessions.SessionInfo {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	now := l.now()
-	if !l.sized.IsZero() && now.Sub(l.sized) < sizeInterval {
-		return nil
+	if now := l.now(); len(l.grown) == 0 && (l.sized.IsZero() || now.Sub(l.sized) >= sizeInterval) {
+		l.sized = now
+		l.findGrown(now)
 	}
-	l.sized = now
-	infos := l.visible((*Entry).counted)
+	n = min(n, len(l.grown))
+	found := l.grown[:n:n]
+	l.grown = l.grown[n:]
+	return found
+}
+
+// findGrown finds the sessions for outgrown. The lock is held, but not while it looks at files.
+func (l *Listing) findGrown(now time.Time) {
+	infos := l.visible(func(e *Entry) bool {
+		_, open := l.Running[e.ID]
+		return e.counted() && (open || now.Sub(e.Modified) < growTime)
+	})
 	l.lock.Unlock()
 	sizes := l.source.Sizes(l.ctx, infos)
 	l.lock.Lock()
 	for i := range infos {
 		e := l.Find(infos[i].Path)
 		if e != nil && e.counted() && sizes[i] > 0 && sizes[i] != e.Figures.Bytes {
-			found = append(found, e.SessionInfo)
+			l.grown = append(l.grown, e.SessionInfo)
 		}
 	}
-	return found
 }
+
+// growTime is the time after the end of a session's own transcript in which its subagents are expected to write.
+const growTime = time.Hour
 
 // Want sets the visible sessions, which are read first and counted. The lock is held.
 func (l *Listing) Want(shown []*Entry) {

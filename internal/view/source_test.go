@@ -441,7 +441,8 @@ func TestOtherConfigDir(t *testing.T) {
 		return ResumeCommand(one, "", first.Path), r.(*program).cmd.Env //nolint:forcetypeassert // it is one
 	}
 	for config, isOwn := range map[string]bool{
-		own: true, "": true, own + string(filepath.Separator): true, own + "," + home: true, home + "," + own: false, home: false,
+		own: true, "": true, own + string(filepath.Separator): true, own + "," + home: true, home + "," + own: false,
+		home: true, // its agents don't look there, and a directory that nobody named may have anybody's settings
 	} {
 		t.Setenv("CLAUDE_CONFIG_DIR", config)
 		line, env := command()

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"fmt"
+	"runtime"
 
 	"github.com/clewdev/clew/internal/follow"
 	"github.com/clewdev/clew/internal/render"
@@ -101,7 +102,11 @@ func HitPlace(h *search.Hit) string {
 func ResumeCommand(id, dir, path string) string {
 	command := "claude --resume " + id
 	if config := sessions.OtherConfigDir(path); config != "" {
-		command = "CLAUDE_CONFIG_DIR=" + tty.ShellWord(config) + " " + command
+		set := "CLAUDE_CONFIG_DIR=" + tty.ShellWord(config) + " "
+		if runtime.GOOS == "windows" {
+			set = `set "CLAUDE_CONFIG_DIR=` + config + `" && `
+		}
+		command = set + command
 	}
 	if dir == "" {
 		return command

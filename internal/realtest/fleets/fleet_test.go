@@ -167,6 +167,9 @@ func TestSetup(t *testing.T) {
 	s := newStage(t)
 	trusted, other := repository(t), repository(t)
 	for _, repo := range []string{trusted, other} {
+		if err := os.MkdirAll(filepath.Join(repo, ".git", "info"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		for name, text := range map[string]string{".git/info/exclude": ".env.test\n", ".env.test": "PORT=7\n"} {
 			if err := os.WriteFile(filepath.Join(repo, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)

@@ -49,7 +49,7 @@ func (s *stage) command(t *testing.T, args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Dir, cmd.SysProcAttr = s.dir, detached()
-	cmd.Env = append(s.model.Env(), programVariable+"=1", "CLEW_AGENT="+s.agent)
+	cmd.Env = append(s.model.Env(), programVariable+"=1", "CLEW_AGENT="+s.agent, "TERM=xterm")
 	return cmd
 }
 
