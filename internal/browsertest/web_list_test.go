@@ -93,8 +93,9 @@ func TestLongList(t *testing.T) {
 	soak.Rest(t)
 	home := t.TempDir() // the lists of other tests are short
 	const n = 800
+	var f *sessionFile
 	for i := range n {
-		f := newSessionIn(t, filepath.Join(home, ".claude"), "long")
+		f = newSessionIn(t, filepath.Join(home, ".claude"), "long")
 		f.write(f.prompt(fmt.Sprintf("Count to %d", i)))
 	}
 	link := serveProgram(t, home, programEnv(home))
@@ -116,7 +117,12 @@ func TestLongList(t *testing.T) {
 	// Rows may be made again at any time, so click a row as soon as it is found.
 	p.until(`(e => e && (e.click(), true))(document.elementFromPoint(400, 400)?.closest(".item a"))`)
 	p.until(`location.pathname.startsWith("/s/") && document.querySelector(".row")`)
+	p.hold(`sessions\?`)
 	p.press("q")
+	p.until(`window.release`)
+	f.write(f.prompt("Count again")) // the list is asked for again before the first answer is there
+	p.until(`document.querySelector(".item") && Math.abs(scrollY - 20000) < 200`)
+	p.release()
 	p.until(`document.querySelector(".item") && Math.abs(scrollY - 20000) < 200`)
 }
 

@@ -50,6 +50,7 @@ class ListPage {
     this.build();
     /** Where the page is scrolled to. */
     this.y = 0;
+    this.other = false; // whether another list than before is wanted
     this.scrolled = () => { this.y = scrollY; this.draw(); };
     addEventListener("scroll", this.scrolled, { passive: true });
     addEventListener("resize", this.scrolled);
@@ -141,13 +142,16 @@ class ListPage {
    */
   async reload(other = false) {
     const visit = ++this.visits;
-    const wanted = other ? [0] : [...new Set([this.pageOf(this.from), this.pageOf(this.lastShown())])];
+    this.other ||= other; // also if this request is overtaken by one of the same list
+    const wanted = this.other ? [0] : [...new Set([this.pageOf(this.from), this.pageOf(this.lastShown())])];
     try {
       const answers = await Promise.all(wanted.map((p) => this.fetch(p)));
       if (visit !== this.visits || this.closed) return;
       this.pages.clear();
       this.loading.clear();
       answers.forEach((a, i) => this.pages.set(wanted[i], a.rows ?? []));
+      other = this.other;
+      this.other = false;
       this.take(answers[0], other);
     } catch (error) {
       if (visit === this.visits) this.fail(error);
