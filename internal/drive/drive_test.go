@@ -41,18 +41,9 @@ func newFixture(t *testing.T, change func(*drive.Options)) *fixture {
 	t.Helper()
 	f := &fixture{sim: new(drivetest.Agent), dir: t.TempDir(), keep: filepath.Join(t.TempDir(), "prompts")}
 	root := t.TempDir()
-	path := filepath.Join(root, "-p", oldSession+".jsonl")
-	line := fmt.Sprintf(`{"type":"user","uuid":"u","cwd":%q,"sessionId":%q,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Hi"}}`, f.dir, oldSession)
-	if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(line+"\n"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	opts := drive.Options{
-		Connect: f.sim.Connect, Keep: f.keep,
-		Names: func(ctx context.Context, project string) ([]sessions.SessionInfo, error) {
-			return sessions.Names(ctx, &sessions.ListOptions{Store: sessions.NewFolder(root), ProjectName: project})
-		},
-		Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
-	}
+	writeOldSession(t, root, "-p", f.dir)
+	opts := f.options(root)
+	opts.Keep = f.keep
 	if change != nil {
 		change(&opts)
 	}
@@ -64,6 +55,27 @@ func newFixture(t *testing.T, change func(*drive.Options)) *fixture {
 	}
 	f.project = projects[0].ID
 	return f
+}
+
+// options returns the options for agents that find the sessions of a folder.
+func (f *fixture) options(root string) drive.Options {
+	return drive.Options{
+		Connect: f.sim.Connect,
+		Names: func(ctx context.Context, project string) ([]sessions.SessionInfo, error) {
+			return sessions.Names(ctx, &sessions.ListOptions{Store: sessions.NewFolder(root), ProjectName: project})
+		},
+		Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
+	}
+}
+
+// writeOldSession writes the session oldSession of a directory to a project of a folder.
+func writeOldSession(t *testing.T, root, project, dir string) {
+	t.Helper()
+	path := filepath.Join(root, project, oldSession+".jsonl")
+	line := fmt.Sprintf(`{"type":"user","uuid":"u","cwd":%q,"sessionId":%q,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Hi"}}`, dir, oldSession)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(line+"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // id returns another ID for a request.
@@ -300,20 +312,10 @@ func TestSameIDInProjects(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, project := range []string{own, "-copied"} {
-			path := filepath.Join(root, project, oldSession+".jsonl")
-			line := fmt.Sprintf(`{"type":"user","uuid":"u","cwd":%q,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Hi"}}`, dir)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(line+"\n"), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			writeOldSession(t, root, project, dir)
 		}
 		f := newFixture(t, nil)
-		f.Agents = drive.New(drive.Options{
-			Connect: f.sim.Connect,
-			Names: func(ctx context.Context, project string) ([]sessions.SessionInfo, error) {
-				return sessions.Names(ctx, &sessions.ListOptions{Store: sessions.NewFolder(root), ProjectName: project})
-			},
-			Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
-		})
+		f.Agents = drive.New(f.options(root))
 		t.Cleanup(func() { f.Close() })
 		start := func(project string) (drive.Status, error) {
 			return f.Start(t.Context(), drive.StartRequest{ID: f.id(), Session: oldSession + "@" + project})
@@ -347,20 +349,10 @@ func TestSecondDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(root, project, oldSession+".jsonl")
-	line := fmt.Sprintf(`{"type":"user","uuid":"u","cwd":%q,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"Hi"}}`, dir)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(line+"\n"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	writeOldSession(t, root, project, dir)
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, nil)
-		f.Agents = drive.New(drive.Options{
-			Connect: f.sim.Connect,
-			Names: func(ctx context.Context, project string) ([]sessions.SessionInfo, error) {
-				return sessions.Names(ctx, &sessions.ListOptions{Store: sessions.NewFolder(root), ProjectName: project})
-			},
-			Running: func(context.Context) ([]sessions.RunningSession, error) { return nil, nil },
-		})
+		f.Agents = drive.New(f.options(root))
 		t.Cleanup(func() { f.Close() })
 		if s, err := f.Start(t.Context(), drive.StartRequest{ID: f.id(), Session: oldSession}); err != nil {
 			t.Fatalf("%+v, %v", s, err)
