@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/clewdev/clew/internal/polltest"
+	"github.com/clewdev/clew/internal/tty"
 	"github.com/clewdev/clew/search"
 	"github.com/clewdev/clew/sessions"
 )
@@ -447,7 +448,7 @@ func TestOtherConfigDir(t *testing.T) {
 		t.Setenv("CLAUDE_CONFIG_DIR", config)
 		line, env := command()
 		want := "CLAUDE_CONFIG_DIR=" + own
-		if strings.HasPrefix(line, want+" claude --resume ") == isOwn || strings.HasPrefix(line, "claude --resume ") != isOwn {
+		if strings.HasPrefix(line, "CLAUDE_CONFIG_DIR="+tty.ShellWord(own)+" claude --resume ") == isOwn || strings.HasPrefix(line, "claude --resume ") != isOwn {
 			t.Errorf("CLAUDE_CONFIG_DIR=%s: %s", config, line)
 		}
 		if got := len(env) > 0 && env[len(env)-1] == want; got == isOwn {

@@ -17,6 +17,7 @@ import (
 	"github.com/clewdev/clew"
 	"github.com/clewdev/clew/clewtest"
 	"github.com/clewdev/clew/internal/demo"
+	"github.com/clewdev/clew/internal/realtest/scene"
 	"github.com/clewdev/clew/internal/record"
 	"github.com/clewdev/clew/permission"
 	"github.com/clewdev/clew/transcript"
@@ -85,6 +86,7 @@ func recordPast(t *testing.T, past *demo.Past) string {
 		}
 	})
 	opts := model.Options(work, model.ConfigDir())
+	scene.BePatient(opts)
 	var dialogue bytes.Buffer
 	opts.AgentPath, opts.Debug.Record, opts.AllowedTools = clewtest.RealAgent(t), &dialogue, []string{"Bash", "Edit", "Write"}
 	session, err := clew.Connect(t.Context(), opts)
@@ -159,6 +161,7 @@ func recordDemo(t *testing.T, name string) string {
 		}
 	})
 	opts := model.Options(work, model.ConfigDir())
+	scene.BePatient(opts)
 	var dialogue bytes.Buffer
 	opts.AgentPath, opts.Debug.Record = clewtest.RealAgent(t), &dialogue
 	opts.CanUseTool = func(context.Context, *permission.Request) (permission.Result, error) {

@@ -27,14 +27,20 @@ func Options(t *testing.T, model *clewtest.Model, opts *clew.Options) *clew.Opti
 		o = *opts
 	}
 	o.AgentPath, o.InheritEnv = clewtest.RealAgent(t), []string{}
-	o.Limits.InitializeTimeout = cmp.Or(o.Limits.InitializeTimeout, patience)
-	o.Limits.ControlTimeout = cmp.Or(o.Limits.ControlTimeout, 3*time.Minute)
-	o.Limits.CloseTimeout = cmp.Or(o.Limits.CloseTimeout, patience)
+	BePatient(&o)
 	o.Env = append(model.Env(), o.Env...)
 	if o.Dir == "" {
 		o.Dir = Dir(t)
 	}
 	return &o
+}
+
+// BePatient gives an agent the time that it needs on a busy machine, unless opts say how long it has.
+func BePatient(opts *clew.Options) {
+	l := &opts.Limits
+	l.InitializeTimeout = cmp.Or(l.InitializeTimeout, patience)
+	l.ControlTimeout = cmp.Or(l.ControlTimeout, 3*time.Minute)
+	l.CloseTimeout = cmp.Or(l.CloseTimeout, patience)
 }
 
 // Dir returns a new directory. Its path has no symbolic links, since the agent knows it by that
