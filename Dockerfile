@@ -8,11 +8,9 @@
 # whose tags and commits the program has its version.
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src
-COPY go.mod go.sum ./
-RUN go mod download
 COPY . .
 ARG TARGETOS TARGETARCH
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags="-s -w" -o /clew ./cmd/clew
+RUN --mount=type=cache,target=/go/pkg/mod CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags="-s -w" -o /clew ./cmd/clew
 
 FROM gcr.io/distroless/static-debian12:nonroot AS clew
 COPY --from=build /clew /usr/bin/clew

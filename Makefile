@@ -27,16 +27,18 @@ FUZZTIME ?= 60s
 help: ## Print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Examples that are modules of their own, whose dependencies the program and the SDK should not have.
+# The directories of all modules, for the linter. Go itself calls their packages "work".
+ALL := ./... ./clewotel/... ./cmd/clew/... ./dev/... ./nats/... ./sqlite/...
+# Examples that are modules outside of the workspace, whose dependencies nothing else should have.
 MODULES := examples/river examples/temporal
 # Packages whose tests open pages in Chromium, which "make browser" installs.
-PAGES := ./internal/browsertest
+PAGES := ./dev/browsertest
 # What looks for faults of accessibility in pages.
 AXE := .cache/axe/4.14.0/axe.min.js
 # Packages with tests that "make soak" makes longer, those with attacks first. The matrix of faults has
 # its own step there.
-ATTACKED := ./redact ./internal/agentcli ./internal/cli ./export ./sessions/sqlitestore ./search ./sessions ./sessions/natsstore
-SIZED := $(ATTACKED) $(filter-out $(ATTACKED) ./internal/faulttest,$(shell grep -rl --include='*_test.go' -E 'soak\.(Size|Search|Rand|Rest)' . | xargs -r dirname | sort -u))
+ATTACKED := ./redact ./cmd/clew/internal/agentcli ./cmd/clew/internal/cli ./export ./sqlite/sqlitestore ./sqlite/search ./sessions ./nats/natsstore
+SIZED := $(ATTACKED) $(filter-out $(ATTACKED) ./dev/faulttest,$(shell grep -rl --include='*_test.go' -E 'soak\.(Size|Search|Rand|Rest)' . | xargs -r dirname | sort -u))
 
 # How long a package may take on a machine that is busy with other things.
 TIMEOUT := 60m
@@ -44,18 +46,22 @@ TIMEOUT := 60m
 .PHONY: test
 test: ## Check formatting, run the tests
 	@echo "make test: about 2 minutes on two cores; 5 to 7 the first time, when it installs and builds everything"
-	@go run ./internal/testrun
+	@go run ./dev/testrun
 
 .PHONY: test-rest
 test-rest: ## Run what "make test" leaves out: more of the agent, large tests, the race detector over all packages
-	@go run ./internal/testrun -rest
+	@go run ./dev/testrun -rest
 
 .PHONY: test-modules
 test-modules: ## Vet and test the examples that are modules of their own
 	@for dir in $(MODULES); do \
 		echo "go vet and go test in $$dir"; \
-		(cd $$dir && go vet ./... && go test -timeout $(TIMEOUT) ./...) || exit 1; \
+		(cd $$dir && export GOWORK=off && go vet ./... && go test -timeout $(TIMEOUT) ./...) || exit 1; \
 	done
+
+.PHONY: check-modules
+check-modules: ## Release a clone to a repository on this machine, and use its modules from there
+	.ci/check-modules
 
 .PHONY: soak
 soak: agent browser $(AXE) $(SOAKED:%=.cache/agent/%/claude) ## Run faults, pages in a browser, older agents, long tests and fuzz targets, about 10 minutes
@@ -63,13 +69,13 @@ soak: agent browser $(AXE) $(SOAKED:%=.cache/agent/%/claude) ## Run faults, page
 
 .PHONY: shake
 shake: agent browser axe ## Run the test binaries again and again under conditions that differ, to find tests that depend on luck
-	go run ./internal/shake -minutes $(or $(MINUTES),30) $(SHAKE)
+	go run ./dev/shake -minutes $(or $(MINUTES),30) $(SHAKE)
 
 .PHONY: soak-fleet
 soak-fleet: ## Run the proofs of fleets in full: 10,000 seeds, 10,000 jobs with 1,000 kills, full disks, a cluster
 	CLEW_SOAK=1 go test -count=1 -timeout 120m -v -run '^TestSimulation$$' ./fleet
-	CLEW_SOAK=1 CLEW_FLEET_JOBS=10000 go test -count=1 -timeout 120m -v ./internal/fleetsoak
-	CLEW_SOAK=1 go test -count=1 -timeout 120m -v -run '^Test(Cluster|ServerKilled|.*FullDisk)$$' ./fleet/natsfleet
+	CLEW_SOAK=1 CLEW_FLEET_JOBS=10000 go test -count=1 -timeout 120m -v ./dev/fleetsoak
+	CLEW_SOAK=1 go test -count=1 -timeout 120m -v -run '^Test(Cluster|ServerKilled|.*FullDisk)$$' ./nats/natsfleet
 
 .PHONY: versions
 versions: $(AGENTS) ## Run scenarios with each version of Claude Code that the tests know, and write the table of docs/compatibility.md
@@ -77,12 +83,12 @@ versions: $(AGENTS) ## Run scenarios with each version of Claude Code that the t
 
 .PHONY: adopt
 adopt: agent ## List what is new in the version of Claude Code that VERSION names (default latest), from its packages and new recordings
-	@go run ./internal/adopt "$(or $(VERSION),latest)"
+	@go run ./dev/adopt "$(or $(VERSION),latest)"
 
 .PHONY: lint
 lint: $(GOLANGCI) ## Run the pinned linter, built from source if it is not there
-	$(GOLANGCI) run ./...
-	@for dir in $(MODULES); do (cd $$dir && "$(CURDIR)/$(GOLANGCI)" run ./...) || exit 1; done
+	$(GOLANGCI) run $(ALL)
+	@for dir in $(MODULES); do (cd $$dir && GOWORK=off "$(CURDIR)/$(GOLANGCI)" run ./...) || exit 1; done
 
 .PHONY: agent
 agent: $(if $(CLEW_AGENT),,$(AGENT)) ## Install the pinned Claude Code from npm, once, unless CLEW_AGENT names one
@@ -99,15 +105,15 @@ axe: $(AXE) ## Install axe-core from npm, for the tests of pages
 
 .PHONY: record
 record: agent ## Record the dialogues in testdata again, from the pinned Claude Code over a scripted model
-	CLEW_RECORD=1 go test ./internal/record ./internal/realtest/program -run TestRecord -count=1
+	CLEW_RECORD=1 go test ./dev/record ./dev/realtest/program -run TestRecord -count=1
 
 .PHONY: bench
 bench: ## Compare decoding with encoding/json, and measure transcripts, in one run, as ratios
-	go run ./internal/bench
+	go run ./dev/bench
 
 .PHONY: bench-peers
 bench-peers: agent ## Compare with the official SDKs and ccusage, which it installs for a while, as ratios
-	go run ./internal/bench/peers
+	go run ./dev/bench/peers
 
 .PHONY: measure
 measure: ## Measure both commands of the README in a new clone, with empty caches and with full ones
@@ -115,7 +121,7 @@ measure: ## Measure both commands of the README in a new clone, with empty cache
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each (default 60s)
-	@targets=$$(go test -list '^Fuzz' ./... | awk '/^Fuzz/ { t[n++] = $$1 } $$1 == "ok" { for (i = 0; i < n; i++) print $$2, t[i]; n = 0 }'); \
+	@targets=$$(go test -list '^Fuzz' work | awk '/^Fuzz/ { t[n++] = $$1 } $$1 == "ok" { for (i = 0; i < n; i++) print $$2, t[i]; n = 0 }'); \
 	while read -r pkg target; do \
 		[ -n "$$pkg" ] || continue; \
 		echo "$$pkg $$target"; \
@@ -124,11 +130,11 @@ fuzz: ## Run every fuzz target for FUZZTIME each (default 60s)
 
 .PHONY: generate
 generate: ## Write the generated code again
-	go generate ./...
+	go generate work
 
 .PHONY: notices
 notices: ## Write THIRD_PARTY_NOTICES again, from the licenses of the modules that the program links
-	go run ./internal/notices
+	go run ./dev/notices
 
 .PHONY: fmtcheck
 fmtcheck:
@@ -137,15 +143,19 @@ fmtcheck:
 
 .PHONY: vet
 vet:
-	go vet ./...
+	go vet work
 
 .PHONY: vet-others
 vet-others: ## Vet for the other systems
-	GOOS=windows go vet ./...
-	GOOS=darwin go vet ./...
+	GOOS=windows go vet work
+	GOOS=darwin go vet work
+
+.PHONY: tidy
+tidy: ## Run "go mod tidy" in all modules
+	.ci/tidy
 
 # Packages whose tests need nothing of the system, and run on all of them.
-PORTABLE := ./export ./redact ./settings ./tooluse ./transcript ./usage ./wire ./internal/compose ./internal/entrylex ./internal/fuzzy \
+PORTABLE := ./export ./redact ./settings ./tooluse ./transcript ./usage ./wire ./cmd/clew/internal/compose ./internal/entrylex ./cmd/clew/internal/fuzzy \
 	./internal/highlight ./internal/jsonlex ./internal/markdown ./internal/rawjson ./internal/render ./internal/rows ./internal/tty
 
 .PHONY: test-portable
@@ -165,11 +175,14 @@ workflows: $(ACTIONLINT) ## Check the workflows of GitHub
 release-check: $(GORELEASER) ## Build a release without publishing it, in dist, and run the tour with it
 	.ci/release-check $(GORELEASER)
 
+# The tag of the root's module: the other modules have tags on the same commit.
+TAG = $(or $(GORELEASER_CURRENT_TAG),$(shell git describe --tags --exact-match --match 'v*'))
+
 .PHONY: release
 release: $(GORELEASER) ## Publish the release of the tag that is checked out, or the one that GORELEASER_CURRENT_TAG names
 	mkdir -p .cache
-	.ci/release-notes "$${GORELEASER_CURRENT_TAG:-$$(git describe --tags --exact-match)}" >.cache/release-notes.md
-	$(GORELEASER) release --clean --release-notes .cache/release-notes.md
+	.ci/release-notes "$(TAG)" >.cache/release-notes.md
+	GORELEASER_CURRENT_TAG="$(TAG)" $(GORELEASER) release --clean --release-notes .cache/release-notes.md
 
 # Compilers whose garbage collectors rest until a gigabyte is in use take a sixth less processor time.
 LAZY := $(if $(GOGC)$(GOMEMLIMIT),,GOGC=off GOMEMLIMIT=1GiB)
@@ -181,15 +194,15 @@ demo: ## Show the whole tour of the program, without key, network or agent
 
 .PHONY: pictures
 pictures: ## Make the pictures in docs/pictures and the output in docs/program.md again, with a chromium
-	go run ./internal/pictures
+	go run ./dev/pictures
 
 .PHONY: beside
 beside: agent ## Make pictures of the program beside Claude Code in .cache/beside, with a chromium and tmux
-	go run ./internal/pictures/beside
+	go run ./dev/pictures/beside
 
 .PHONY: screens
 screens: ## Make pictures of the screens of the viewer in .cache/screens, with a chromium and tmux
-	go run ./internal/pictures/beside -viewer -out .cache/screens
+	go run ./dev/pictures/beside -viewer -out .cache/screens
 
 $(AGENTS): .cache/agent/%/claude:
 	@$(if $(AGENT_VERSION),,$(error clewtest/real.go has no line: const AgentVersion = "..."))

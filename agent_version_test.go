@@ -237,7 +237,7 @@ func TestUnsupportedByVersion(t *testing.T) {
 // docs/compatibility.md has the outcome of "make versions", for each version in the Makefile.
 func TestReadmeVersions(t *testing.T) {
 	t.Parallel()
-	results, err := os.ReadFile("internal/realtest/versions/testdata/results.txt")
+	results, err := os.ReadFile("dev/realtest/versions/testdata/results.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -156,7 +156,8 @@ func (e *environment) index(entry string) int {
 	return slices.IndexFunc(e.entries, func(other string) bool { return e.name(other) == name })
 }
 
-// sdkVersion returns the version of this module in the running program.
+// sdkVersion returns the version of this module in the running program. The modules of Clew have the same
+// version, and the program may be built from a clone, where only its own module has one.
 var sdkVersion = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -172,7 +173,8 @@ const (
 
 func moduleVersion(info *debug.BuildInfo) string {
 	for _, module := range append([]*debug.Module{&info.Main}, info.Deps...) {
-		if module.Path == modulePath && strings.HasPrefix(module.Version, "v") {
+		ours := module.Path == modulePath || module == &info.Main && strings.HasPrefix(module.Path, modulePath+"/")
+		if ours && strings.HasPrefix(module.Version, "v") {
 			return module.Version[1:]
 		}
 	}

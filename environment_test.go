@@ -130,6 +130,9 @@ func TestModuleVersion(t *testing.T) {
 		{"a release", debug.BuildInfo{Main: *module("app", "v9.0.0"), Deps: []*debug.Module{module(modulePath,
 			"v1.2.3")}}, "1.2.3"},
 		{"this module", debug.BuildInfo{Main: *module(modulePath, "v1.2.3")}, "1.2.3"},
+		{"the program in a clone", debug.BuildInfo{Main: *module(modulePath+"/cmd/clew", "v1.2.3"), Deps: []*debug.Module{module(modulePath,
+			"(devel)")}}, "1.2.3"},
+		{"another program", debug.BuildInfo{Main: *module(modulePath+"er", "v1.2.3")}, "0.0.0-devel"},
 		{"a checkout", debug.BuildInfo{Main: *module(modulePath, "(devel)")}, "0.0.0-devel"},
 		{"unknown", debug.BuildInfo{}, "0.0.0-devel"},
 	}

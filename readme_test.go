@@ -20,10 +20,10 @@ var guides = []string{"README.md", "docs/library.md", "docs/migration.md", "docs
 // guidePackages are the packages whose names the guides may write, and their directories.
 var guidePackages = map[string]string{
 	"clew": ".", "hook": "hook", "permission": "permission", "sandbox": "sandbox", "wire": "wire", "clewtest": "clewtest", "tools": "tools", "sessions": "sessions",
-	"screens": "screens", "search": "search", "export": "export", "redact": "redact", "settings": "settings",
+	"screens": "screens", "search": "sqlite/search", "export": "export", "redact": "redact", "settings": "settings",
 	"transcript": "transcript", "usage": "usage", "tooluse": "tooluse",
-	"sqlitestore": "sessions/sqlitestore", "natsstore": "sessions/natsstore", "storetest": "sessions/storetest",
-	"natsfleet": "fleet/natsfleet",
+	"sqlitestore": "sqlite/sqlitestore", "natsstore": "nats/natsstore", "storetest": "sessions/storetest",
+	"natsfleet": "nats/natsfleet",
 }
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
@@ -33,7 +33,7 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 func TestGuidesShowCodeThatCompiles(t *testing.T) {
 	t.Parallel()
 	var sources strings.Builder
-	for _, pattern := range []string{"examples/*/main.go", "*example*_test.go", "fleet/*/example_test.go"} {
+	for _, pattern := range []string{"examples/*/main.go", "*/examples/*/main.go", "*example*_test.go", "fleet/*/example_test.go", "nats/*/example_test.go"} {
 		for _, path := range guidePaths(t, pattern) {
 			sources.WriteString(unindented(guideText(t, path)))
 		}

@@ -24,7 +24,7 @@ import (
 
 // A Store keeps transcripts outside the agent's own directory, such as in a database, so that a
 // session can be resumed on another machine: see [StoreOptions.Store]. The packages sessions,
-// sessions/sqlitestore and sessions/natsstore have stores, and sessions/storetest tests an
+// sqlite/sqlitestore and nats/natsstore have stores, and sessions/storetest tests an
 // implementation. Its methods may be called from several goroutines.
 type Store interface {
 	// Append adds entries, each a JSON object, to the end of a transcript: all of them, in order,

@@ -16,7 +16,7 @@ import (
 func TestPermissionsOfRecordings(t *testing.T) {
 	t.Parallel()
 	var paths []string
-	for _, pattern := range []string{"testdata/recorded/*/*.jsonl", "testdata/recorded/*/subagents/*.jsonl", "../internal/demo/recording/past/*/*.jsonl"} {
+	for _, pattern := range []string{"testdata/recorded/*/*.jsonl", "testdata/recorded/*/subagents/*.jsonl", "../cmd/clew/internal/demo/recording/past/*/*.jsonl"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatal(pattern, err)

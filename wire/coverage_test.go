@@ -317,7 +317,7 @@ func declaredTests(t *testing.T, dir string) declared {
 	case "":
 		dirs = []string{"."}
 	case "clew":
-		dirs = []string{"..", "../internal/simtest"}
+		dirs = []string{"..", "../dev/simtest"}
 	}
 	tests := declared{}
 	for _, dir := range dirs {

@@ -60,4 +60,4 @@
 // frame in memory that is more than 16 times as long.
 package wire
 
-//go:generate go run ../internal/wiregen .
+//go:generate go run ../dev/wiregen .

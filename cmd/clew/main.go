@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"github.com/clewdev/clew/internal/cli"
+	"github.com/clewdev/clew/cmd/clew/internal/cli"
 )
 
 func main() {

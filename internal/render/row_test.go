@@ -14,8 +14,8 @@ func recorded(t *testing.T) map[string]*transcript.Transcript {
 	t.Helper()
 	found := map[string]*transcript.Transcript{}
 	for _, pattern := range []string{
-		"../../transcript/testdata/recorded/*/transcript.jsonl", "../demo/recording/*/transcript.jsonl",
-		"../cli/testdata/hostile/transcript.jsonl", "testdata/*/transcript.jsonl",
+		"../../transcript/testdata/recorded/*/transcript.jsonl", "../../cmd/clew/internal/demo/recording/*/transcript.jsonl",
+		"../../cmd/clew/internal/cli/testdata/hostile/transcript.jsonl", "testdata/*/transcript.jsonl",
 	} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil || len(paths) == 0 {

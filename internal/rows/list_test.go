@@ -21,7 +21,7 @@ func recorded(t testing.TB) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
 	for _, pattern := range []string{
-		"../../transcript/testdata/recorded/*/transcript.jsonl", "../cli/testdata/hostile/*.jsonl", "../demo/recording/*/*.jsonl",
+		"../../transcript/testdata/recorded/*/transcript.jsonl", "../../cmd/clew/internal/cli/testdata/hostile/*.jsonl", "../../cmd/clew/internal/demo/recording/*/*.jsonl",
 		"../../transcript/testdata/*.jsonl",
 	} {
 		paths, err := filepath.Glob(pattern)
