@@ -190,6 +190,8 @@ LAZY := $(if $(GOGC)$(GOMEMLIMIT),,GOGC=off GOMEMLIMIT=1GiB)
 .PHONY: demo
 demo: ## Show the whole tour of the program, without key, network or agent
 	@echo "Building clew. The first time, Go also fetches modules: about two minutes on two cores."
+	@# Go compiles nothing while it fetches modules, so that the standard library is compiled meanwhile.
+	@$(LAZY) go build net/http html/template & $(LAZY) go list -deps ./cmd/clew >/dev/null; wait
 	@$(LAZY) go run ./cmd/clew demo
 
 .PHONY: pictures
