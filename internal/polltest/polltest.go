@@ -3,6 +3,8 @@
 package polltest
 
 import (
+	"flag"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -20,6 +22,18 @@ const (
 
 // interval is the time between two looks.
 const interval = 2 * time.Millisecond
+
+// AtOnce lets n parallel tests run at once, unless the flag -parallel has another number. It is for the TestMain
+// of packages whose tests mostly wait for other processes.
+func AtOnce(n int) error {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", strconv.Itoa(n))
+}
 
 // Until waits until done returns true. It fails the test if that takes longer than [Limit].
 func Until(tb testing.TB, what string, done func() bool) {

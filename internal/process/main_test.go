@@ -64,6 +64,9 @@ func TestMain(m *testing.M) {
 		os.Exit(roles[role](os.Args[1:]))
 	}
 	timelimit.Lift()
+	if err := polltest.AtOnce(8); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 

@@ -18,12 +18,16 @@ import (
 
 	"github.com/clewdev/clew/internal/files"
 	"github.com/clewdev/clew/internal/gittest"
+	"github.com/clewdev/clew/internal/polltest"
 )
 
 // TestMain lets this program be a second process that uses a root.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "add" {
 		os.Exit(addProcess(os.Args[2], os.Args[3], os.Args[4:]))
+	}
+	if err := polltest.AtOnce(8); err != nil {
+		panic(err)
 	}
 	os.Exit(gittest.Main(m))
 }
