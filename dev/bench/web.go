@@ -314,11 +314,14 @@ func (v *visit) webSearch(ctx context.Context) error {
 	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		var got answer
 		_, err := s.call(ctx, "GET", "search?q="+searched, nil, &got)
-		if err != nil || time.Now().After(end) {
-			return errors.Join(err, errors.New("there is no index"), s.stop())
-		}
-		if got.Indexing == nil {
+		if err == nil && got.Indexing == nil {
 			break
+		}
+		if err == nil && time.Now().After(end) {
+			err = fmt.Errorf("no index after %v", patience)
+		}
+		if err != nil {
+			return errors.Join(err, s.stop())
 		}
 	}
 	for range 3 * v.rounds {
