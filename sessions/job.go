@@ -46,11 +46,11 @@ type Job struct {
 
 // Home returns the name of the project that the session counts to: for the session of a job the
 // project of the job's repository, and otherwise Project.
-func (i SessionInfo) Home() string { return i.Job.home(i.Project) }
+func (i *SessionInfo) Home() string { return i.Job.home(i.Project) }
 
 // Directory returns the directory of the project that the session counts to: for the session of a
 // job the directory of the job's repository, and otherwise CWD.
-func (i SessionInfo) Directory() string { return cmp.Or(i.Job.Directory, i.CWD) }
+func (i *SessionInfo) Directory() string { return cmp.Or(i.Job.Directory, i.CWD) }
 
 // Home is [SessionInfo.Home] for the session that the file belongs to.
 func (f *File) Home() string { return f.Job.home(f.Project) }

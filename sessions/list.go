@@ -50,7 +50,7 @@ type SessionInfo struct {
 
 // Key returns the key of the session's main transcript, for the methods of a [Store]. Its subpath
 // is empty.
-func (i SessionInfo) Key() wire.SessionKey {
+func (i *SessionInfo) Key() wire.SessionKey {
 	return wire.SessionKey{Project: i.Project, SessionID: i.ID}
 }
 
@@ -219,7 +219,7 @@ func infosOf(found []foundSession) []SessionInfo {
 // Listed reports whether [List] would list the session, given that its summary was read. It is
 // false if nobody said anything in it, or nothing but /clear, if it is a transcript of a subagent,
 // and if it was deleted after it was found.
-func (i SessionInfo) Listed() bool {
+func (i *SessionInfo) Listed() bool {
 	if i.Err != nil {
 		return !errors.Is(i.Err, fs.ErrNotExist)
 	}
@@ -387,7 +387,7 @@ func (i *SessionInfo) setOngoing() { i.Ongoing = i.Working() && time.Now().Befor
 
 // OngoingUntil returns the time from which Ongoing is outdated, if nothing is written to the session
 // before. A program that keeps the info for long needs it: an agent that was killed writes nothing.
-func (i SessionInfo) OngoingUntil() time.Time {
+func (i *SessionInfo) OngoingUntil() time.Time {
 	last := i.Modified
 	if !i.LastTime.IsZero() && i.LastTime.Before(last) { // a new title changes the file's time
 		last = i.LastTime

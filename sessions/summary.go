@@ -81,12 +81,12 @@ type Summary struct {
 
 // Programmatic reports whether a program started the session, rather than a person at a terminal or
 // in an editor.
-func (s Summary) Programmatic() bool { return strings.HasPrefix(s.Entrypoint, "sdk-") }
+func (s *Summary) Programmatic() bool { return strings.HasPrefix(s.Entrypoint, "sdk-") }
 
 // Title returns the best name for the session: the title that the user gave, else the generated
 // one, the last prompt, the first prompt or the first command. It returns "" if the session has
 // none of them; such a session is not in a [List].
-func (s Summary) Title() string {
+func (s *Summary) Title() string {
 	return cmp.Or(s.CustomTitle, s.AITitle, s.LastPrompt, s.Recap, s.FirstPrompt, s.FirstCommand)
 }
 
@@ -219,7 +219,7 @@ const (
 //	if info.Working() && time.Since(info.LastTime) < time.Minute {
 //		fmt.Println("an agent seems to be working in", info.ID)
 //	}
-func (s Summary) Working() bool {
+func (s *Summary) Working() bool {
 	return slices.ContainsFunc(strings.Fields(s.Unfinished), func(word string) bool { return word[0] != '~' && word[0] != '@' })
 }
 

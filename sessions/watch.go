@@ -418,41 +418,52 @@ func (w *listWatch) refuse(dir string, err error) {
 
 // merge puts the sessions that changed into a new list.
 func (w *listWatch) merge() {
-	type listed struct {
-		SessionInfo
-		file watchedFile
-	}
-	all := make([]listed, 0, len(w.changed))
-	changed := make([]*listed, 0, len(w.changed)) // since these are smaller to sort
-	jobs := map[*watchedProject]Job{}
+	changed := make([]changedFile, 0, len(w.changed))
 	for file, state := range w.changed {
 		if state.size > 0 {
-			job, ok := jobs[file.project]
-			if !ok {
-				job = file.project.root.folder.job(file.project.name)
-				jobs[file.project] = job
-			}
-			all = append(all, listed{file.info(state, job), file})
-			changed = append(changed, &all[len(all)-1])
+			changed = append(changed, changedFile{file, state})
 		}
 	}
-	slices.SortFunc(changed, func(a, b *listed) int { return compareListed(&a.SessionInfo, &b.SessionInfo) })
+	slices.SortFunc(changed, func(a, b changedFile) int {
+		return cmp.Or(b.state.modified.Compare(a.state.modified), compareNames(a.file, b.file))
+	})
 	list := make([]SessionInfo, 0, len(w.list)+len(changed))
 	files := make([]watchedFile, 0, cap(list))
+	jobs := map[*watchedProject]Job{}
+	next := func() { // takes the first changed one
+		file := changed[0].file
+		job, ok := jobs[file.project]
+		if !ok {
+			job = file.project.root.folder.job(file.project.name)
+			jobs[file.project] = job
+		}
+		list, files = append(list, file.info(changed[0].state, job)), append(files, file)
+		changed = changed[1:]
+	}
 	for i := range w.list {
 		if _, ok := w.changed[w.files[i]]; ok {
 			continue
 		}
-		for len(changed) > 0 && compareListed(&changed[0].SessionInfo, &w.list[i]) < 0 {
-			list, files = append(list, changed[0].SessionInfo), append(files, changed[0].file)
-			changed = changed[1:]
+		for len(changed) > 0 && cmp.Or(w.list[i].Modified.Compare(changed[0].state.modified), compareNames(changed[0].file, w.files[i])) < 0 {
+			next()
 		}
 		list, files = append(list, w.list[i]), append(files, w.files[i])
 	}
-	for i := range changed {
-		list, files = append(list, changed[i].SessionInfo), append(files, changed[i].file)
+	for len(changed) > 0 {
+		next()
 	}
 	w.list, w.files, w.changed = list, files, nil
+}
+
+// A changedFile is the file of a session that is not in the list as it is now.
+type changedFile struct {
+	file  watchedFile
+	state fileState
+}
+
+// compareNames orders the files of sessions that were modified at the same time, so that their order is stable.
+func compareNames(a, b watchedFile) int {
+	return cmp.Or(strings.Compare(a.project.name, b.project.name), strings.Compare(a.id, b.id), strings.Compare(a.project.dir, b.project.dir))
 }
 
 // info returns what is known of a session without opening its file.
@@ -461,14 +472,6 @@ func (f watchedFile) info(state fileState, job Job) SessionInfo {
 		ID: f.id, Project: f.project.name, Modified: state.modified, Size: state.size, Job: job,
 		Path: f.project.dir + string(filepath.Separator) + f.id + transcriptExtension,
 	}
-}
-
-// compareListed is newestFirst for listed sessions.
-func compareListed(a, b *SessionInfo) int {
-	if c := b.Modified.Compare(a.Modified); c != 0 {
-		return c
-	}
-	return cmp.Or(strings.Compare(a.Project, b.Project), strings.Compare(a.ID, b.ID), strings.Compare(a.Path, b.Path))
 }
 
 // newest returns the list with each ID once.

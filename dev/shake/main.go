@@ -230,7 +230,7 @@ func (s *shaker) once(ctx context.Context, b binary, c condition) {
 	if err != nil {
 		s.counts[b.name].failures++
 		fmt.Printf("\nFAIL %s after %.0f s: %v\n  %s %s, beside %d busy processes\n%s\n", b.name, time.Since(started).Seconds(), err,
-			strings.Join(c.env, " "), strings.Join(cmd.Args, " "), c.busy, tail(string(out), 40))
+			strings.Join(c.env, " "), strings.Join(cmd.Args, " "), c.busy, excerpt(string(out)))
 	}
 }
 
@@ -248,10 +248,21 @@ func environment(ctx context.Context, changed []string) []string {
 	})
 }
 
-// tail returns the last lines of a text.
-func tail(text string, n int) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+// failure matches the lines of the output of tests that say what failed.
+var failure = regexp.MustCompile(`^\s*(--- FAIL|\S+_test\.go:\d+:|panic:|fatal error:|WARNING: DATA RACE)`)
+
+// excerpt returns the lines of an output that say what failed, and the last ones.
+func excerpt(output string) string {
+	const most = 40
+	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
+	start := max(0, len(lines)-most)
+	var found []string
+	for _, line := range lines[:start] {
+		if failure.MatchString(line) && len(found) < most {
+			found = append(found, line)
+		}
+	}
+	return strings.Join(append(found, lines[start:]...), "\n")
 }
 
 // summary prints the counts, the packages with failures first.

@@ -608,7 +608,7 @@ func boundMemory(bytes int64) {
 	const usual = 100
 	percent := usual
 	if bytes > serveAllowance {
-		percent = max(int(usual*serveAllowance/bytes), viewerGC)
+		percent = max(int(usual*serveAllowance/bytes), sessionGC)
 	}
 	setGCPercent(percent)
 }

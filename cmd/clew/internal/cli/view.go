@@ -128,9 +128,9 @@ func (o *viewOptions) onTerminal() bool {
 	return in && out && clikit.IsTerminal(o.streams.In) && clikit.Redraws(o.streams.Out)
 }
 
-// viewerGC is the garbage collection target percentage. The usual 100 would take the memory of a
-// session a second time.
-const viewerGC = 12
+// sessionGC is the garbage collection target percentage while a session is shown. The usual 100 would take its
+// memory a second time.
+const sessionGC = 12
 
 // A showScreen shows a screen until the user leaves it.
 type showScreen func(ctx context.Context, t tui.Terminal, from tui.Source, opts tui.Options) error
@@ -139,7 +139,6 @@ type showScreen func(ctx context.Context, t tui.Terminal, from tui.Source, opts 
 func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
-	defer setGCPercent(setGCPercent(viewerGC))                   // a long session stays in memory while it is shown
 	in, out := o.streams.In.(*os.File), o.streams.Out.(*os.File) //nolint:forcetypeassert // onTerminal checked it
 	dir, err := os.Getwd()
 	if err != nil {
@@ -156,6 +155,10 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	opts := tui.Options{
 		Color: clikit.Colored(out), Lines: termio.DrawsLines(), Links: clikit.Colored(out) && termio.KnowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM")),
 		Mouse: !o.noMouse, Now: time.Now, Dir: dir, Machine: thisMachine(), Keys: o.settings.keys,
+		OpenSession: func() func() {
+			usual := setGCPercent(sessionGC)
+			return func() { setGCPercent(usual) }
+		},
 	}
 	jobs, leave := o.jobs()
 	defer leave()

@@ -127,6 +127,51 @@ func TestInterruptAtPace(t *testing.T) {
 	}
 }
 
+// The agent has the interrupt before its output ends: otherwise it may first see that the host ends its input.
+func TestInterruptAtPaceOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := false
+		agent := &interruptedConnection{output: strings.NewReader(`{"type":"user","message":{"role":"user","content":"x"}}` + "\n")}
+		agent.interrupted = func() {
+			synctest.Wait() // the reader could end now
+			if ended {
+				t.Error("the output ended before the agent had the interrupt")
+			}
+		}
+		transport := demo.AtPace(clew.TransportFunc(func(context.Context, *clew.Launch) (clew.Connection, error) { return agent, nil }))
+		conn, err := transport.Connect(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, _ = conn.Read(make([]byte, 1<<10)) // it pauses before the line
+			ended = true
+		}()
+		synctest.Wait()
+		if _, err := conn.Write([]byte(`{"type":"control_request","request":{"subtype":"interrupt"}}` + "\n")); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if !ended {
+			t.Error("the output goes on after the interrupt")
+		}
+	})
+}
+
+// An interruptedConnection calls a function for what is written.
+type interruptedConnection struct {
+	clew.Connection
+	output      *strings.Reader
+	interrupted func()
+}
+
+func (c *interruptedConnection) Read(p []byte) (int, error) { return c.output.Read(p) }
+
+func (c *interruptedConnection) Write(p []byte) (int, error) {
+	c.interrupted()
+	return len(p), nil
+}
+
 // Lay moves the times of a session so that it ends at the given time.
 func TestRecordingLay(t *testing.T) {
 	end := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)

@@ -211,12 +211,13 @@ func (c *pacedConnection) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write ends the output when the host interrupts the agent.
+// Write ends the output when the host has interrupted the agent.
 func (c *pacedConnection) Write(p []byte) (int, error) {
+	n, err := c.Connection.Write(p)
 	if isInterrupt(p) {
 		c.stop()
 	}
-	return c.Connection.Write(p)
+	return n, err
 }
 
 // Close ends the agent.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -306,7 +307,7 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 	_, err := p.Run()
 	stop()
 	stopJobs()
-	for _, s := range a.stack {
+	for _, s := range slices.Backward(a.stack) {
 		s.close()
 	}
 	if err == nil && ctx.Err() != nil {

@@ -48,7 +48,7 @@ type sessionsScreen struct {
 	filters  fuzzy.Filter
 	prepared struct{ tab, revision int } // the state for which filters was made
 	revision int                         // of the data
-	known    int                         // the revision of the listing that the rows show
+	known    int                         // the RowsRevision of the listing that the rows show
 	counts   [tabCount]int               // of the items of each tab
 	matcher  fuzzy.Matcher
 	places   [tabCount]string // the selection in each tab
@@ -82,17 +82,17 @@ func (s *sessionsScreen) start() tea.Cmd {
 	return tea.Batch(s.watch(), s.findTrash(), s.connect(s))
 }
 
-// refresh makes the rows again if the list changed. The rows share their entries with the list: without it, a
-// frame before the message about a change would show new titles and ages in the old order.
+// refresh makes the rows again if more than figures changed in the list. The rows share their entries with the list:
+// without it, a frame before the message about a change would show new titles and ages in the old order.
 func (s *sessionsScreen) refresh() {
-	if s.data.listed && s.data.Revision != s.known {
+	if s.data.listed && s.data.RowsRevision != s.known {
 		s.changed()
 	}
 }
 
 // changed makes the rows again after the data changed.
 func (s *sessionsScreen) changed() {
-	s.known = s.data.Revision
+	s.known = s.data.RowsRevision
 	s.revision++
 	s.counts = [tabCount]int{len(s.data.Live()), len(s.recentEntries()), len(s.data.Projects()), len(s.data.trash)}
 	s.rebuild()

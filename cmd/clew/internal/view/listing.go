@@ -36,6 +36,8 @@ type Listing struct {
 	Err error
 	// Revision counts the changes.
 	Revision int
+	// RowsRevision counts the changes to anything but figures: to sessions, their order, texts and states.
+	RowsRevision int
 
 	source ListSource
 	lock   sync.Locker
@@ -54,6 +56,8 @@ type Listing struct {
 	looks, known       int                    // how often it began to be read, and which of these Running is of
 	sized              time.Time              // when sizes were read
 	grown              []sessions.SessionInfo // to be counted again
+	told               time.Time              // when summaries were announced
+	untold             bool                   // there are others since
 	changed            chan struct{}          // closed at the next change
 }
 
@@ -128,6 +132,12 @@ func (l *Listing) follow() {
 
 // change announces a changed list. The lock is held.
 func (l *Listing) change() {
+	l.RowsRevision++
+	l.announce()
+}
+
+// announce announces a change. The lock is held.
+func (l *Listing) announce() {
 	l.Revision++
 	close(l.changed)
 	l.changed = make(chan struct{})
@@ -142,9 +152,10 @@ func rouse(wake chan struct{}) {
 }
 
 const (
-	readAtOnce  = 100 // summaries, which takes some 5 ms
-	countAtOnce = 8   // sessions whose figures are counted at a time
-	quietTime   = 20 * time.Millisecond
+	readAtOnce   = 100 // summaries, which takes some 5 ms
+	countAtOnce  = 8   // sessions whose figures are counted at a time
+	quietTime    = 20 * time.Millisecond
+	tellInterval = 200 * time.Millisecond // between two announcements of summaries that are not visible
 )
 
 // Hurry notes that someone waits for a request. Nothing else is read until the returned function is
@@ -177,22 +188,33 @@ func (l *Listing) keep(wake <-chan struct{}, read func() bool) {
 	}
 }
 
-// readSummaries reads the summaries of some sessions, visible ones first. It returns false if all have one.
+// readSummaries reads the summaries of some sessions, visible ones first. It returns false if all have one. The summaries of
+// other sessions are announced together, since whoever shows the list looks at all sessions at each change.
 func (l *Listing) readSummaries() bool {
 	l.lock.Lock()
 	unread := l.visible((*Entry).unread)
-	if len(unread) == 0 {
+	shown := len(unread) > 0
+	if !shown {
 		unread = l.Unread(readAtOnce)
 	}
-	l.lock.Unlock()
 	if len(unread) == 0 {
+		if l.untold {
+			l.untold = false
+			l.change()
+		}
+		l.lock.Unlock()
 		return false
 	}
+	l.lock.Unlock()
 	found := l.summarize(l.ctx, unread)
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	l.TakeSummaries(unread, found)
-	l.change()
+	l.untold = true
+	if now := l.now(); shown || now.Sub(l.told) >= tellInterval {
+		l.told, l.untold = now, false
+		l.change()
+	}
 	rouse(l.figures) // which may have found nothing to count
 	return l.ctx.Err() == nil
 }
@@ -224,7 +246,7 @@ func (l *Listing) countFigures() bool {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	l.TakeFigures(infos, figures)
-	l.change()
+	l.announce()
 	return true
 }
 

@@ -155,6 +155,39 @@ func TestListing(t *testing.T) {
 	})
 }
 
+// The summaries of many sessions that nobody sees are announced together, and the last ones as well. Figures are
+// announced apart.
+func TestSummariesTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		source := &listSource{lists: make(chan []sessions.SessionInfo, 1)}
+		var mu sync.Mutex
+		l := view.NewListing(ctx, source, &mu, time.Now, nil)
+		source.lists <- someInfos(1000)
+		if err := l.Open(ctx); err != nil {
+			t.Fatal(err)
+		}
+		mu.Unlock()
+		synctest.Wait() // in no time
+		mu.Lock()
+		rows, all := l.RowsRevision, l.Revision
+		if read := len(source.notes()); rows != 3 || len(l.Unread(1)) > 0 || read != 10 {
+			t.Errorf("%d revisions of the rows for %d reads", rows, read)
+		}
+		l.Want(l.Order[990:])
+		mu.Unlock()
+		synctest.Wait()
+		mu.Lock()
+		if l.RowsRevision != rows || l.Revision != all+2 {
+			t.Errorf("revisions after figures: %d of the rows, %d in all; want %d, %d", l.RowsRevision, l.Revision, rows, all+2)
+		}
+		mu.Unlock()
+		cancel()
+		l.Close()
+	})
+}
+
 // Visible sessions are counted again after their subagents have written, and only then.
 func TestSubagentsAreCounted(t *testing.T) {
 	t.Parallel()
