@@ -16,7 +16,8 @@ type report struct {
 	Rounds   int               `json:"rounds"`
 	Notes    []string          `json:"notes,omitempty"`
 	Events   []throughputRow   `json:"events,omitempty"`
-	Results  []throughputRow   `json:"results,omitempty"`
+	Prose    []throughputRow   `json:"prose,omitempty"`
+	Code     []throughputRow   `json:"code,omitempty"`
 	Share    []latencyRow      `json:"share,omitempty"`
 	Cold     []latencyRow      `json:"cold,omitempty"`
 	Warm     []warmRow         `json:"warm,omitempty"`
@@ -53,7 +54,8 @@ func (r *report) WriteMarkdown(b *strings.Builder) {
 		fmt.Fprintf(b, "Note: %s\n\n", note)
 	}
 	writeThroughput(b, "50,000 stream events", r.Events)
-	writeThroughput(b, "200 tool results of 900 KB", r.Results)
+	writeThroughput(b, "200 tool results of 900 KB of prose", r.Prose)
+	writeThroughput(b, "200 tool results of 900 KB of code", r.Code)
 	writeLatency(b, "query of an instant agent", r.Share)
 	writeLatency(b, "cold query of Claude Code", r.Cold)
 	r.writeSessions(b)

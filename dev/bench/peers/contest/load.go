@@ -17,9 +17,10 @@ const LoadVariable = "PEERS_LOAD"
 
 // The kinds of load.
 const (
-	Events  = "events"  // stream events of 190 bytes, each with a few characters of text
-	Results = "results" // tool results with 900 KB of text
-	Answer  = "answer"  // one assistant message
+	Events = "events" // stream events of 190 bytes, each with a few characters of text
+	Prose  = "prose"  // tool results with 900 KB of text in long lines
+	Code   = "code"   // tool results with 900 KB of code, of which one byte in six is escaped
+	Answer = "answer" // one assistant message
 )
 
 // A Load is the output of the simulated agent between the start of a turn and its result: so many
@@ -49,8 +50,10 @@ func (l Load) TextBytes() int {
 	switch l.Kind {
 	case Events:
 		return len(eventText)
-	case Results:
-		return len(listing())
+	case Prose:
+		return len(prose())
+	case Code:
+		return len(code())
 	}
 	return len(answerText)
 }
@@ -117,11 +120,8 @@ var templates = map[string]func() []byte{
 			`"delta":{"type":"text_delta","text":%q}},"session_id":%q,"parent_tool_use_id":null,"uuid":%q}`+"\n",
 			eventText, Session(), noID)
 	},
-	Results: func() []byte {
-		return fmt.Appendf(nil, `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_peers",`+
-			`"type":"tool_result","content":%s}]},"parent_tool_use_id":null,"session_id":%q,"uuid":%q}`+"\n",
-			quoted(listing()), Session(), noID)
-	},
+	Prose: func() []byte { return result(prose()) },
+	Code:  func() []byte { return result(code()) },
 	Answer: func() []byte {
 		return fmt.Appendf(nil, `{"type":"assistant","message":{"id":"msg_peers","type":"message","role":"assistant",`+
 			`"model":"claude-simulated","content":[{"type":"text","text":%q}],"stop_reason":null,"stop_sequence":null,`+
@@ -130,17 +130,36 @@ var templates = map[string]func() []byte{
 	},
 }
 
-// listing returns source code with line numbers, as the agent reads a file: 900 KB as JSON.
-var listing = sync.OnceValue(func() string {
+// result returns a tool result with its line end.
+func result(text string) []byte {
+	return fmt.Appendf(nil, `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_peers",`+
+		`"type":"tool_result","content":%s}]},"parent_tool_use_id":null,"session_id":%q,"uuid":%q}`+"\n",
+		quoted(text), Session(), noID)
+}
+
+// prose and code return files with line numbers, as the agent reads them: 900 KB as JSON.
+var (
+	prose = sync.OnceValue(func() string {
+		return listing(func(line int) string {
+			return fmt.Sprintf("In line %d somebody explains at some length how the parts of a program fit together, and why.", line)
+		})
+	})
+	code = sync.OnceValue(func() string {
+		return listing(func(line int) string { return fmt.Sprintf("\t\t\tm[\"n%d\"] += count(values, \"k\")", line) })
+	})
+)
+
+// listing returns lines with their numbers.
+func listing(text func(line int) string) string {
 	const bytesAsJSON = 900_000
 	var b strings.Builder
 	for line, size := 1, 0; size < bytesAsJSON; line++ {
-		text := fmt.Sprintf("%6d\treturn fmt.Errorf(\"line %d of %%s: %%w\", name, err)\n", line, line)
-		b.WriteString(text)
-		size += len(quoted(text)) - len(`""`)
+		numbered := fmt.Sprintf("%6d\t%s\n", line, text(line))
+		b.WriteString(numbered)
+		size += len(quoted(numbered)) - len(`""`)
 	}
 	return b.String()
-})
+}
 
 func quoted(text string) []byte {
 	data, err := json.Marshal(text)

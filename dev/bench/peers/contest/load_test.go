@@ -51,7 +51,7 @@ func TestLoadFrames(t *testing.T) {
 		min, max int // bytes of a frame
 	}{
 		{Load{Events, 12_000}, seen{Events: 12_000}, 180, 200},
-		{Load{Results, 3}, seen{Results: 3}, 900_000, 901_000},
+		{Load{Prose, 3}, seen{Results: 3}, 900_000, 901_000},
 		{Load{Answer, 1}, seen{Answers: 1}, 200, 400},
 	} {
 		t.Run(tt.load.String(), func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestLoadFrames(t *testing.T) {
 
 func TestParseLoad(t *testing.T) {
 	t.Parallel()
-	want := Load{Results, 200}
+	want := Load{Code, 200}
 	if got, err := ParseLoad(want.String()); err != nil || got != want {
 		t.Errorf("%v, %v", got, err)
 	}

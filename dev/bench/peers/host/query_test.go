@@ -33,7 +33,7 @@ func answers(t *testing.T, load contest.Load, others ...wire.Message) iter.Seq2[
 
 func TestMeasureQueryReadsAllText(t *testing.T) {
 	t.Parallel()
-	for _, load := range []contest.Load{{Kind: contest.Events, Count: 10}, {Kind: contest.Results, Count: 2}} {
+	for _, load := range []contest.Load{{Kind: contest.Events, Count: 10}, {Kind: contest.Code, Count: 2}} {
 		q, err := measureQuery(answers(t, load, new(wire.ResultMessage)), textBytes)
 		if err != nil {
 			t.Fatal(err)
