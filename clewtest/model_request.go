@@ -1,6 +1,7 @@
 package clewtest
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -204,9 +205,16 @@ func (r *Rule) Pace(d time.Duration) *Rule { return r.set(func(a *simmodel.Answe
 // means all of a block at once. The default is 20.
 func (r *Rule) ChunkSize(n int) *Rule { return r.set(func(a *simmodel.Answer) { a.Chunk = n }) }
 
+// Before has f called before each event of a streamed reply, and before a cut, with the number of
+// events that were sent. The stream waits until it returns. ctx ends with the request and with the
+// model.
+func (r *Rule) Before(f func(ctx context.Context, sent int)) *Rule {
+	return r.set(func(a *simmodel.Answer) { a.Before = f })
+}
+
 // Cut cuts the connection in mid-reply: after so many events of a stream, which may be none, or
-// after half of a plain answer. A client may drop events that came just before: [Rule.Pace] also
-// passes between the last one and the cut.
+// after half of a plain answer. A client may drop events that came just before it: [Rule.Before] can
+// wait until they were seen.
 func (r *Rule) Cut(afterEvents int) *Rule {
 	return r.set(func(a *simmodel.Answer) { a.Cut = max(afterEvents, 0) })
 }

@@ -1,6 +1,7 @@
 package clewtest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,6 +139,45 @@ func TestModelCut(t *testing.T) {
 	if data, err := io.ReadAll(ask(t, m, "some", false).Body); len(data) == 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("plain: %d bytes and %v, want some and an unexpected end", len(data), err)
 	}
+}
+
+// A stream waits for Before, and so does the cut. Its context ends when the client leaves.
+func TestModelBefore(t *testing.T) {
+	t.Parallel()
+	m := NewModel(t)
+	asked, more, ended := make(chan int), make(chan bool), make(chan bool)
+	before := func(ctx context.Context, sent int) {
+		asked <- sent
+		select {
+		case <-more:
+		case <-ctx.Done():
+			close(ended)
+		}
+	}
+	m.On("whole").Reply(Text("Hello")).Before(before)
+	m.On("some").Reply(Text("Hello")).Cut(2).Before(before)
+	m.On("all").Reply(Text("Hello")).Cut(1000).Before(before)
+	for _, test := range []struct {
+		prompt        string
+		calls, events int
+	}{{"whole", 7, 7}, {"some", 3, 2}, {"all", 8, 7}} {
+		resp := ask(t, m, test.prompt, true)
+		for i := range test.calls {
+			if got := <-asked; got != i {
+				t.Errorf("%s: Before was called for %d, want %d", test.prompt, got, i)
+			}
+			more <- true
+		}
+		if events, _ := eventLines(resp.Body); len(events) != test.events {
+			t.Errorf("%s: %d events, want %d", test.prompt, len(events), test.events)
+		}
+	}
+	resp := ask(t, m, "some", true)
+	<-asked
+	if err := resp.Body.Close(); err != nil {
+		t.Error(err)
+	}
+	<-ended
 }
 
 func TestModelDelayAndPace(t *testing.T) {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -261,10 +262,6 @@ func mustDecode(text string) string {
 	return string(data)
 }
 
-// cutPace is the time between the events of an answer that is cut off. The agent needs it to pass
-// each event on before the cut, or it would drop the event.
-const cutPace = 300 * time.Millisecond
-
 // errorScenarios are about a model that fails.
 var errorScenarios = []*Scenario{
 	{
@@ -284,14 +281,25 @@ var errorScenarios = []*Scenario{
 		},
 	},
 	{
-		Name:    "cut_stream",
-		About:   "The connection breaks in the middle of an answer, and the agent asks again.",
-		Args:    partial,
-		Env:     []string{"CLAUDE_CODE_MAX_RETRIES=2"},
-		Prompts: []string{"Cut it"},
+		Name:  "cut_stream",
+		About: "The connection breaks in the middle of an answer, and the agent asks again.",
+		Args:  partial,
+		Env:   []string{"CLAUDE_CODE_MAX_RETRIES=2"},
 		Model: func(s *Stage) {
-			s.Model.On("Cut it").Reply(clewtest.Text("Never whole.")).ChunkSize(6).Pace(cutPace).Cut(4).Once()
+			const sent = 4
+			s.Model.On("Cut it").Reply(clewtest.Text("Never whole.")).ChunkSize(6).Cut(sent).Once().
+				Before(func(_ context.Context, n int) {
+					if n == sent { // the agent drops events that it has not passed on yet
+						s.Hold("passed on")
+					}
+				})
 			s.Model.On("Cut it").Reply(clewtest.Text("Whole again.")).ChunkSize(6).Usage(100, 42, 300, 20)
+		},
+		Play: func(h *Host) {
+			h.Prompt("Cut it")
+			h.Await("stream_event content_block_delta", 1)
+			h.Release("passed on")
+			h.AwaitResult()
 		},
 	},
 }

@@ -1,6 +1,7 @@
 package simmodel
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type Answer struct {
 	Pace  time.Duration // before each event of a stream but the first
 	Chunk int           // runes in each delta of a stream; 0 or less is all of a block at once
 	Cut   int           // events before the connection is cut; negative: never
+	// Before, if not nil, is called before each event of a stream and before the cut, with the number of events sent.
+	Before func(ctx context.Context, sent int)
 
 	Header map[string]string // that the answer has besides
 

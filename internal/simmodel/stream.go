@@ -99,6 +99,7 @@ func (m *Model) stream(w http.ResponseWriter, r *http.Request, msg *replyMessage
 		if i > 0 {
 			m.pause(r, a.Pace)
 		}
+		a.before(r, i)
 		if i == a.Cut {
 			panic(http.ErrAbortHandler)
 		}
@@ -108,6 +109,17 @@ func (m *Model) stream(w http.ResponseWriter, r *http.Request, msg *replyMessage
 		_ = out.Flush()
 	}
 	if a.Cut >= len(events) {
+		a.before(r, len(events))
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// before calls Before, and ends the answer if the client is gone.
+func (a *Answer) before(r *http.Request, sent int) {
+	if a.Before == nil {
+		return
+	}
+	if a.Before(r.Context(), sent); r.Context().Err() != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
