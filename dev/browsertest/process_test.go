@@ -68,6 +68,7 @@ type mortalSite struct {
 	mu      sync.Mutex
 	backend *httputil.ReverseProxy
 	down    bool                       // nothing gets through
+	refuses string                     // the end of the paths of requests that don't get through
 	loses   string                     // the end of the path of the next request that is lost
 	after   bool                       // it is lost after the server has answered it
 	lost    int                        // how many were lost
@@ -157,6 +158,13 @@ func (s *mortalSite) setDown(down bool) {
 	}
 }
 
+// refuse lets no requests through whose path has an end; "" lets all through again.
+func (s *mortalSite) refuse(end string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuses = end
+}
+
 // lose loses the next request whose path has an end: before the server gets it, or its answer. From
 // then on nothing gets through.
 func (s *mortalSite) lose(end string, after bool) {
@@ -181,7 +189,7 @@ func (s *mortalSite) pass(w http.ResponseWriter, r *http.Request) {
 	defer end()
 	s.mu.Lock()
 	loses := s.loses != "" && r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, s.loses)
-	before := s.down || loses && !s.after
+	before := s.down || loses && !s.after || s.refuses != "" && strings.HasSuffix(r.URL.Path, s.refuses)
 	if loses {
 		s.loses, s.down = "", true
 	}

@@ -236,6 +236,20 @@ func TestConnectionDies(t *testing.T) {
 	})
 }
 
+// A page whose stream of events never began shows that it is not connected.
+func TestConnectionNeverBegan(t *testing.T) {
+	t.Parallel()
+	d := &drivenStory{mortalSite: newMortalSite(t)}
+	d.refuse("/events")
+	d.page = newTab(t, d.URL)
+	d.load("/", "#"+d.code())
+	d.page.until(`!document.querySelector(".connection").hidden`)
+	d.refuse("")
+	d.page.until(`document.querySelector(".connection").hidden`)
+	d.send("say first")
+	d.got("say first")
+}
+
 // The server is killed at each step, and started again. Its agents die with it. The page reports that, has
 // every unanswered prompt, sends none by itself, and continues the session.
 func TestServerDies(t *testing.T) {

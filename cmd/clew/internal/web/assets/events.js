@@ -30,7 +30,8 @@ let lastID = "";
 let turn = null;
 /** Ends the request of the stream; another one follows. @type {AbortController | null} */
 let request = null;
-let open = false;
+/** Whether the stream is open; null before the first attempt. @type {boolean | null} */
+let open = null;
 /** Gives the lock back, at once: a page that is put aside runs no more. */
 let release = () => {};
 
