@@ -43,14 +43,17 @@ func TestRefusedAndStored(t *testing.T) {
 			}
 			return fleet.Finish{Cause: fleet.ByAgent, CostUSD: 1, Result: fleet.Result{Text: "first"}}
 		}}, nil)
-		j := submit(t, f, &fleet.Spec{})
-		j = reach(t, f, j.ID, fleet.Done)
+		submitted := submit(t, f, &fleet.Spec{})
+		time.Sleep(time.Hour) // of the bubble: to watch the job would end at its first end, too
+		j, err := f.Job(t.Context(), submitted.ID)
+		if err != nil || j.State != fleet.Done {
+			t.Fatalf("the job is %+v, %v", j, err)
+		}
 		for _, n := range j.Notes {
 			if n.Result != nil {
 				t.Errorf("a result came late: %+v", n)
 			}
 		}
-		time.Sleep(time.Second) // of the bubble
 		accounts, err := f.Accounts(t.Context())
 		if err != nil || len(accounts) != 1 || accounts[0].SpentUSD != 1 || !h.hurried {
 			t.Errorf("the accounts are %+v, %v", accounts, err)
