@@ -205,9 +205,9 @@ func (r *Rule) Pace(d time.Duration) *Rule { return r.set(func(a *simmodel.Answe
 // means all of a block at once. The default is 20.
 func (r *Rule) ChunkSize(n int) *Rule { return r.set(func(a *simmodel.Answer) { a.Chunk = n }) }
 
-// Before has f called before each event of a streamed reply, and before a cut, with the number of
-// events that were sent. The stream waits until it returns. ctx ends with the request and with the
-// model.
+// Before has f called before each event of a streamed reply, and before a cut of the stream, with
+// the number of events that were sent. The stream waits for it: f must return when ctx ends, which
+// it does with the request and with the model.
 func (r *Rule) Before(f func(ctx context.Context, sent int)) *Rule {
 	return r.set(func(a *simmodel.Answer) { a.Before = f })
 }

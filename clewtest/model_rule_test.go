@@ -178,6 +178,10 @@ func TestModelBefore(t *testing.T) {
 		t.Error(err)
 	}
 	<-ended
+	ended = make(chan bool)
+	resp = ask(t, m, "some", true) // which waits when the test ends, and with it the model
+	<-asked
+	t.Cleanup(func() { _ = resp.Body.Close() })
 }
 
 func TestModelDelayAndPace(t *testing.T) {

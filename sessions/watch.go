@@ -424,9 +424,7 @@ func (w *listWatch) merge() {
 			changed = append(changed, changedFile{file, state})
 		}
 	}
-	slices.SortFunc(changed, func(a, b changedFile) int {
-		return cmp.Or(b.state.modified.Compare(a.state.modified), compareNames(a.file, b.file))
-	})
+	slices.SortFunc(changed, func(a, b changedFile) int { return compareFiles(a.file, a.state.modified, b.file, b.state.modified) })
 	list := make([]SessionInfo, 0, len(w.list)+len(changed))
 	files := make([]watchedFile, 0, cap(list))
 	jobs := map[*watchedProject]Job{}
@@ -444,7 +442,7 @@ func (w *listWatch) merge() {
 		if _, ok := w.changed[w.files[i]]; ok {
 			continue
 		}
-		for len(changed) > 0 && cmp.Or(w.list[i].Modified.Compare(changed[0].state.modified), compareNames(changed[0].file, w.files[i])) < 0 {
+		for len(changed) > 0 && compareFiles(changed[0].file, changed[0].state.modified, w.files[i], w.list[i].Modified) < 0 {
 			next()
 		}
 		list, files = append(list, w.list[i]), append(files, w.files[i])
@@ -461,8 +459,11 @@ type changedFile struct {
 	state fileState
 }
 
-// compareNames orders the files of sessions that were modified at the same time, so that their order is stable.
-func compareNames(a, b watchedFile) int {
+// compareFiles orders files of sessions, the newest first, and by their names, so that their order is stable.
+func compareFiles(a watchedFile, aTime time.Time, b watchedFile, bTime time.Time) int {
+	if c := bTime.Compare(aTime); c != 0 {
+		return c
+	}
 	return cmp.Or(strings.Compare(a.project.name, b.project.name), strings.Compare(a.id, b.id), strings.Compare(a.project.dir, b.project.dir))
 }
 

@@ -256,13 +256,8 @@ func excerpt(output string) string {
 	const most = 40
 	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
 	start := max(0, len(lines)-most)
-	var found []string
-	for _, line := range lines[:start] {
-		if failure.MatchString(line) && len(found) < most {
-			found = append(found, line)
-		}
-	}
-	return strings.Join(append(found, lines[start:]...), "\n")
+	found := slices.DeleteFunc(slices.Clone(lines[:start]), func(line string) bool { return !failure.MatchString(line) })
+	return strings.Join(append(found[max(0, len(found)-most):], lines[start:]...), "\n")
 }
 
 // summary prints the counts, the packages with failures first.

@@ -128,9 +128,17 @@ func (o *viewOptions) onTerminal() bool {
 	return in && out && clikit.IsTerminal(o.streams.In) && clikit.Redraws(o.streams.Out)
 }
 
-// sessionGC is the garbage collection target percentage while a session is shown. The usual 100 would take its
-// memory a second time.
+// sessionGC is the garbage collection target percentage of the viewer while sessions are in memory, and the lowest of the
+// server. The usual percentage would take their memory a second time.
 const sessionGC = 12
+
+// viewerGC returns the garbage collection target percentage of the viewer while sessions with so many bytes are in memory.
+func viewerGC(bytes int64, usual int) int {
+	if bytes > 0 {
+		return sessionGC
+	}
+	return usual
+}
 
 // A showScreen shows a screen until the user leaves it.
 type showScreen func(ctx context.Context, t tui.Terminal, from tui.Source, opts tui.Options) error
@@ -148,17 +156,15 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	if !ok {
 		errFile = out
 	}
+	usual := gcPercent()
+	defer setGCPercent(usual)
 	src := view.New(view.Options{
-		AgentEnv: agentEnviron(),
-		Dir:      dir, AgentPath: o.settings.agentPath(), In: in, Out: out, Err: errFile, HandOver: termio.HandOver,
+		AgentEnv: agentEnviron(), Held: func(bytes int64) { setGCPercent(viewerGC(bytes, usual)) },
+		Dir: dir, AgentPath: o.settings.agentPath(), In: in, Out: out, Err: errFile, HandOver: termio.HandOver,
 	})
 	opts := tui.Options{
 		Color: clikit.Colored(out), Lines: termio.DrawsLines(), Links: clikit.Colored(out) && termio.KnowsLinks(os.Getenv("TERM"), os.Getenv("TERM_PROGRAM")),
 		Mouse: !o.noMouse, Now: time.Now, Dir: dir, Machine: thisMachine(), Keys: o.settings.keys,
-		OpenSession: func() func() {
-			usual := setGCPercent(sessionGC)
-			return func() { setGCPercent(usual) }
-		},
 	}
 	jobs, leave := o.jobs()
 	defer leave()

@@ -158,7 +158,7 @@ func TestInterruptAtPaceOrder(t *testing.T) {
 	})
 }
 
-// An interruptedConnection calls a function for what is written.
+// An interruptedConnection calls a function when something is written to it.
 type interruptedConnection struct {
 	clew.Connection
 	output      *strings.Reader

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -307,7 +306,7 @@ func run(ctx context.Context, t Terminal, a *app, first func(*app) screen) error
 	_, err := p.Run()
 	stop()
 	stopJobs()
-	for _, s := range slices.Backward(a.stack) {
+	for _, s := range a.stack {
 		s.close()
 	}
 	if err == nil && ctx.Err() != nil {

@@ -31,9 +31,6 @@ type Options struct {
 	Keys *keymap.Map
 	// Jobs provides access to jobs.
 	Jobs Jobs
-	// OpenSession is called when a session is opened, and the function that it returns when that is closed. It
-	// may be nil.
-	OpenSession func() (closed func())
 }
 
 // An app is shared by all screens: the terminal, the source, and the stack of screens.

@@ -49,7 +49,6 @@ type sessionScreen struct {
 	drawn    []drawnRow // of the last frame, by line of the list
 	listTop  int        // the first line of the list in the last frame
 	columns  int        // of the list in the last frame
-	closed   func()     // of Options.OpenSession, or nil
 }
 
 // ShowSession shows a session until the user leaves it.
@@ -76,9 +75,6 @@ type snapshotMsg struct {
 }
 
 func (s *sessionScreen) start() tea.Cmd {
-	if s.opts.OpenSession != nil {
-		s.closed = s.opts.OpenSession()
-	}
 	read := background(s, func() tea.Msg {
 		follower := s.src.Follow(s.info)
 		context.AfterFunc(s.ctx, func() { _ = follower.Close() }) // it was open

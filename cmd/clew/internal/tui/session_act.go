@@ -307,9 +307,6 @@ func (s *sessionScreen) wheel(lines int) tea.Cmd {
 func (s *sessionScreen) close() {
 	s.finder.cancel()
 	s.base.close()
-	if s.closed != nil {
-		s.closed()
-	}
 }
 
 // rowText returns a row as text. The options have no width and no colors.

@@ -47,9 +47,10 @@ type sessionsScreen struct {
 	query    fuzzy.Query
 	filters  fuzzy.Filter
 	prepared struct{ tab, revision int } // the state for which filters was made
-	revision int                         // of the data
-	known    int                         // the RowsRevision of the listing that the rows show
-	counts   [tabCount]int               // of the items of each tab
+	items    sessionItems
+	revision int           // of items
+	known    int           // the RowsRevision of the listing that the rows show
+	counts   [tabCount]int // of the items of each tab
 	matcher  fuzzy.Matcher
 	places   [tabCount]string // the selection in each tab
 	tabSpans [][2]int         // where the tabs are on the first line
@@ -82,19 +83,28 @@ func (s *sessionsScreen) start() tea.Cmd {
 	return tea.Batch(s.watch(), s.findTrash(), s.connect(s))
 }
 
-// refresh makes the rows again if more than figures changed in the list. The rows share their entries with the list:
-// without it, a frame before the message about a change would show new titles and ages in the old order.
+// refresh makes the rows again if more than figures was announced to have changed in the list. The rows share their entries
+// with the list: without it, a frame before the message about a change would show new titles and ages in the old order.
 func (s *sessionsScreen) refresh() {
 	if s.data.listed && s.data.RowsRevision != s.known {
 		s.changed()
 	}
 }
 
+// sessionItems are the items of the tabs. The filter finds them by their indexes, so they stay as they are until its texts
+// are made again: a session may learn meanwhile that it is not worth listing.
+type sessionItems struct {
+	live, recent []*view.Entry
+	projects     []*view.Project
+	trash        []sessions.TrashedSession
+}
+
 // changed makes the rows again after the data changed.
 func (s *sessionsScreen) changed() {
 	s.known = s.data.RowsRevision
 	s.revision++
-	s.counts = [tabCount]int{len(s.data.Live()), len(s.recentEntries()), len(s.data.Projects()), len(s.data.trash)}
+	s.items = sessionItems{s.data.Live(), s.recentEntries(), s.data.Projects(), s.data.trash}
+	s.counts = [tabCount]int{len(s.items.live), len(s.items.recent), len(s.items.projects), len(s.items.trash)}
 	s.rebuild()
 }
 
@@ -107,14 +117,14 @@ func (s *sessionsScreen) rebuild() {
 	s.byDay = false
 	switch s.tab {
 	case liveTab:
-		s.rows = filtered(s, s.data.Live(), (*view.Entry).FilterText)
+		s.rows = filtered(s, s.items.live, (*view.Entry).FilterText)
 	case recentTab:
 		s.byDay = s.query.Empty()
-		s.rows = filtered(s, s.recentEntries(), (*view.Entry).FilterText)
+		s.rows = filtered(s, s.items.recent, (*view.Entry).FilterText)
 	case projectsTab:
-		s.projects = filtered(s, s.data.Projects(), (*view.Project).FilterText)
+		s.projects = filtered(s, s.items.projects, (*view.Project).FilterText)
 	case trashTab:
-		s.deleted = filtered(s, s.data.trash, trashText)
+		s.deleted = filtered(s, s.items.trash, trashText)
 	}
 	s.pick.set(s.layoutLines())
 	if i := s.indexOf(key); i >= 0 {

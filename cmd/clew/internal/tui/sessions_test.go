@@ -229,6 +229,40 @@ func TestFramesAreConsistent(t *testing.T) {
 	}
 }
 
+// Sessions that turn out to be not worth listing, before that is announced, do not move what the filter finds.
+func TestFilterBeforeNews(t *testing.T) {
+	t.Parallel()
+	f, opts := someSessions(), storyOptions()
+	opts.Keys = keymap.Default()
+	a := &app{opts: opts, src: f, ctx: t.Context(), width: 80, height: 24, display: &display{}}
+	s := newSessions(a, true)
+	t.Cleanup(s.data.Close)
+	t.Cleanup(s.cancel)
+	var names []sessions.SessionInfo
+	for _, info := range f.infos {
+		names = append(names, sessions.SessionInfo{ID: info.ID, Path: info.Path, Project: info.Project, Modified: info.Modified, Size: info.Size})
+	}
+	s.data.Take(names)
+	s.takeList(nil)
+	s.filter.set("!x")
+	s.rebuild()
+	s.data.TakeSummaries(names[:2], view.DescribeAll(names[:2])) // nobody said anything in them
+	s.filter.set("!xy")
+	s.narrowed()
+	for i, e := range s.rows {
+		if e.ID != names[i].ID {
+			t.Errorf("row %d is %s, want %s", i, e.ID, names[i].ID)
+		}
+	}
+	if len(s.rows) != len(names) {
+		t.Errorf("%d rows, want %d", len(s.rows), len(names))
+	}
+	s.changed()
+	if len(s.rows) != len(names)-2 {
+		t.Errorf("%d rows after the news, want %d", len(s.rows), len(names)-2)
+	}
+}
+
 // The list changes below the cursor without moving it.
 func TestSessionsChangeStory(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ type Listing struct {
 	Err error
 	// Revision counts the changes.
 	Revision int
-	// RowsRevision counts the changes to anything but figures: to sessions, their order, texts and states.
+	// RowsRevision counts the announced changes to anything but figures. Entries may have newer summaries.
 	RowsRevision int
 
 	source ListSource
@@ -57,7 +57,7 @@ type Listing struct {
 	sized              time.Time              // when sizes were read
 	grown              []sessions.SessionInfo // to be counted again
 	told               time.Time              // when summaries were announced
-	untold             bool                   // there are others since
+	untold             bool                   // there are others
 	changed            chan struct{}          // closed at the next change
 }
 
@@ -155,7 +155,7 @@ const (
 	readAtOnce   = 100 // summaries, which takes some 5 ms
 	countAtOnce  = 8   // sessions whose figures are counted at a time
 	quietTime    = 20 * time.Millisecond
-	tellInterval = 200 * time.Millisecond // between two announcements of summaries that are not visible
+	tellInterval = 200 * time.Millisecond // the maximum time until summaries are announced that are not visible
 )
 
 // Hurry notes that someone waits for a request. Nothing else is read until the returned function is
@@ -189,7 +189,8 @@ func (l *Listing) keep(wake <-chan struct{}, read func() bool) {
 }
 
 // readSummaries reads the summaries of some sessions, visible ones first. It returns false if all have one. The summaries of
-// other sessions are announced together, since whoever shows the list looks at all sessions at each change.
+// other sessions are announced together, at most tellInterval later, since whoever shows the list looks at all sessions at
+// each change.
 func (l *Listing) readSummaries() bool {
 	l.lock.Lock()
 	unread := l.visible((*Entry).unread)
@@ -198,10 +199,7 @@ func (l *Listing) readSummaries() bool {
 		unread = l.Unread(readAtOnce)
 	}
 	if len(unread) == 0 {
-		if l.untold {
-			l.untold = false
-			l.change()
-		}
+		l.tell()
 		l.lock.Unlock()
 		return false
 	}
@@ -210,13 +208,28 @@ func (l *Listing) readSummaries() bool {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	l.TakeSummaries(unread, found)
+	waiting := l.untold
 	l.untold = true
-	if now := l.now(); shown || now.Sub(l.told) >= tellInterval {
-		l.told, l.untold = now, false
-		l.change()
+	switch {
+	case shown || l.now().Sub(l.told) >= tellInterval:
+		l.tell()
+	case !waiting:
+		time.AfterFunc(tellInterval, func() {
+			l.lock.Lock()
+			defer l.lock.Unlock()
+			l.tell()
+		})
 	}
 	rouse(l.figures) // which may have found nothing to count
 	return l.ctx.Err() == nil
+}
+
+// tell announces the summaries that were not announced yet. The lock is held.
+func (l *Listing) tell() {
+	if l.untold && l.ctx.Err() == nil {
+		l.told, l.untold = l.now(), false
+		l.change()
+	}
 }
 
 func (l *Listing) summarize(ctx context.Context, infos []sessions.SessionInfo) []Described {

@@ -26,8 +26,9 @@ type listSource struct {
 	read    []string
 	running []sessions.RunningSession
 	looks   int
-	bytes   int64         // of the transcripts of each session
-	held    chan struct{} // agents are read once it is closed; nil means at once
+	bytes   int64           // of the transcripts of each session
+	pace    []time.Duration // of the reads of summaries
+	held    chan struct{}   // agents are read once it is closed; nil means at once
 	// reads gets each read of agents, which returns what it is sent. Nil means that they are not read so.
 	reads chan chan []sessions.RunningSession
 }
@@ -61,6 +62,11 @@ func (s *listSource) notes() []string {
 
 func (s *listSource) Summarize(_ context.Context, infos []sessions.SessionInfo) []sessions.SessionInfo {
 	s.note("summaries", infos)
+	if len(s.pace) > 0 {
+		pace := s.pace[0]
+		s.pace = s.pace[1:]
+		time.Sleep(pace)
+	}
 	return infos
 }
 
@@ -155,32 +161,49 @@ func TestListing(t *testing.T) {
 	})
 }
 
-// The summaries of many sessions that nobody sees are announced together, and the last ones as well. Figures are
-// announced apart.
+// The summaries of many sessions that nobody sees are announced together, after a while or when there are no more. Those of
+// visible sessions are announced at once, and figures apart.
 func TestSummariesTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
+		const ms = time.Millisecond
+		began := time.Now()
 		source := &listSource{lists: make(chan []sessions.SessionInfo, 1)}
+		source.pace = []time.Duration{45 * ms, 45 * ms, 910 * ms, 45 * ms, 45 * ms, 45 * ms, 45 * ms}
 		var mu sync.Mutex
 		l := view.NewListing(ctx, source, &mu, time.Now, nil)
-		source.lists <- someInfos(1000)
+		source.lists <- someInfos(600)
 		if err := l.Open(ctx); err != nil {
 			t.Fatal(err)
 		}
 		mu.Unlock()
-		synctest.Wait() // in no time
-		mu.Lock()
-		rows, all := l.RowsRevision, l.Revision
-		if read := len(source.notes()); rows != 3 || len(l.Unread(1)) > 0 || read != 10 {
-			t.Errorf("%d revisions of the rows for %d reads", rows, read)
+		for _, step := range []struct {
+			at         time.Duration
+			rows, left int
+		}{
+			{1 * ms, 1, 600}, {50 * ms, 2, 500}, {100 * ms, 2, 400}, {280 * ms, 2, 400}, {300 * ms, 3, 400},
+			{1010 * ms, 4, 300},                    // after a slow read
+			{1050 * ms, 5, 290},                    // the visible ones
+			{1140 * ms, 5, 90},                     // two reads later
+			{1190 * ms, 6, 0}, {time.Minute, 6, 0}, // the last ones
+		} {
+			if step.rows == 4 { // while the next ones are read
+				mu.Lock()
+				l.Want(l.Order[590:])
+				mu.Unlock()
+			}
+			time.Sleep(time.Until(began.Add(step.at)))
+			synctest.Wait()
+			mu.Lock()
+			if left := len(l.Unread(600)); l.RowsRevision != step.rows || left != step.left {
+				t.Errorf("after %v: revision %d of the rows, %d sessions unread; want %d, %d", step.at, l.RowsRevision, left, step.rows, step.left)
+			}
+			mu.Unlock()
 		}
-		l.Want(l.Order[990:])
-		mu.Unlock()
-		synctest.Wait()
 		mu.Lock()
-		if l.RowsRevision != rows || l.Revision != all+2 {
-			t.Errorf("revisions after figures: %d of the rows, %d in all; want %d, %d", l.RowsRevision, l.Revision, rows, all+2)
+		if l.Revision <= l.RowsRevision || l.Order[599].Figures == nil {
+			t.Errorf("revision %d, %d of the rows: the figures were not announced", l.Revision, l.RowsRevision)
 		}
 		mu.Unlock()
 		cancel()

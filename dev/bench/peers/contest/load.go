@@ -19,7 +19,7 @@ const LoadVariable = "PEERS_LOAD"
 const (
 	Events = "events" // stream events of 190 bytes, each with a few characters of text
 	Prose  = "prose"  // tool results with 900 KB of text in long lines
-	Code   = "code"   // tool results with 900 KB of code, of which one byte in six is escaped
+	Code   = "code"   // tool results with 900 KB of code, with an escape in every six bytes
 	Answer = "answer" // one assistant message
 )
 

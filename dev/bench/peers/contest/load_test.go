@@ -52,6 +52,7 @@ func TestLoadFrames(t *testing.T) {
 	}{
 		{Load{Events, 12_000}, seen{Events: 12_000}, 180, 200},
 		{Load{Prose, 3}, seen{Results: 3}, 900_000, 901_000},
+		{Load{Code, 3}, seen{Results: 3}, 900_000, 901_000},
 		{Load{Answer, 1}, seen{Answers: 1}, 200, 400},
 	} {
 		t.Run(tt.load.String(), func(t *testing.T) {

@@ -30,7 +30,7 @@ let lastID = "";
 let turn = null;
 /** Ends the request of the stream; another one follows. @type {AbortController | null} */
 let request = null;
-/** Whether the stream is open; null before the first attempt. @type {boolean | null} */
+/** Whether the stream of this tab is open; null if it has none. @type {boolean | null} */
 let open = null;
 /** Gives the lock back, at once: a page that is put aside runs no more. */
 let release = () => {};
@@ -79,6 +79,7 @@ function leave() {
   doubt(); // nobody notices any more whether the server ends
   turn?.abort();
   turn = null;
+  open = null;
   release();
   channel.postMessage({ kind: "gone", tab: me });
 }
