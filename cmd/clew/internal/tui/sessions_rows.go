@@ -281,21 +281,11 @@ func (s *sessionsScreen) counted() string {
 	text := wording.Count(s.total, noun)
 	if !s.query.Empty() {
 		text = wording.Number(s.count()) + " of " + text
-		if unread := s.unread(); unread > 0 {
+		if unread := s.data.CountUnread(); unread > 0 {
 			text += fmt.Sprintf(", reading %s", wording.Number(unread))
 		}
 	}
 	return text
-}
-
-// unread counts the sessions whose titles are not known yet.
-func (s *sessionsScreen) unread() (n int) {
-	for _, e := range s.data.Order {
-		if !e.Read {
-			n++
-		}
-	}
-	return n
 }
 
 // list returns the visible lines of the list.

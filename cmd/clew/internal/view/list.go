@@ -122,6 +122,16 @@ func (l *List) Remove(e *Entry) {
 	l.Order = slices.DeleteFunc(l.Order, func(other *Entry) bool { return other == e })
 }
 
+// CountUnread returns the number of sessions that were not read.
+func (l *List) CountUnread() (n int) {
+	for _, e := range l.Order {
+		if !e.Read {
+			n++
+		}
+	}
+	return n
+}
+
 // Unread returns at most n sessions that were not read.
 func (l *List) Unread(n int) (found []sessions.SessionInfo) {
 	for _, e := range l.Order {

@@ -48,6 +48,8 @@ type Listing struct {
 	begin  sync.Once
 	listed chan struct{} // closed when the first list arrived
 	busy   atomic.Int32  // requests that someone waits for
+	served atomic.Int64  // how many were done
+	rested atomic.Int64  // how many were done before the last moment without one
 
 	// summaries and figures have a value if there is something to read.
 	summaries, figures chan struct{}
@@ -162,14 +164,21 @@ const (
 // called.
 func (l *Listing) Hurry() (done func()) {
 	l.busy.Add(1)
-	return func() { l.busy.Add(-1) }
+	return func() {
+		l.served.Add(1)
+		l.busy.Add(-1)
+	}
 }
 
-// quiet waits until nobody waits for a request. It returns false if the owner ends.
+// quiet waits until nobody waits for a request. After requests it waits for a moment, since another one often follows. It
+// returns false if the owner ends.
 func (l *Listing) quiet() bool {
-	for l.busy.Load() > 0 {
+	for l.busy.Load() > 0 || l.rested.Load() < l.served.Load() {
 		if pause.For(l.ctx, quietTime) != nil {
 			return false
+		}
+		if l.busy.Load() == 0 {
+			l.rested.Store(l.served.Load())
 		}
 	}
 	return l.ctx.Err() == nil

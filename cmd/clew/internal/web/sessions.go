@@ -149,7 +149,7 @@ func (s *Server) listPage(ctx context.Context, q *listQuery) (*listPage, error) 
 		page.Note = "the list is not complete: " + tty.Line(err.Error())
 	}
 	if !q.filter.Empty() {
-		page.Unread = len(l.Unread(len(l.Order)))
+		page.Unread = l.CountUnread()
 	}
 	s.drawList(q, part)
 	return page, nil
