@@ -12,8 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 
 	"modernc.org/sqlite"
@@ -279,25 +277,20 @@ type Segment struct {
 
 // Segments returns all segments, by ID.
 func (d *DB) Segments(ctx context.Context) (map[int64]Segment, error) {
-	var list sql.NullString
-	// One row is much faster than one for each segment.
-	err := d.conn.QueryRowContext(ctx, "SELECT group_concat(id || ' ' || file || ' ' || newest) FROM parts").Scan(&list)
+	rows, err := d.conn.QueryContext(ctx, "SELECT id, file, newest FROM parts")
 	if err != nil {
 		return nil, classify(err)
 	}
+	defer rows.Close()
 	segments := map[int64]Segment{}
-	for rest := list.String; rest != ""; {
-		var numbers [3]int64
-		for i, end := range []string{" ", " ", ","} {
-			var number string
-			number, rest, _ = strings.Cut(rest, end)
-			if numbers[i], err = strconv.ParseInt(number, 10, 64); err != nil {
-				return nil, fmt.Errorf("%w: a segment has a bad number: %w", ErrDamaged, err)
-			}
+	for rows.Next() {
+		var p Segment
+		if err := rows.Scan(&p.ID, &p.File, &p.Newest); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		segments[numbers[0]] = Segment{ID: numbers[0], File: numbers[1], Newest: numbers[2]}
+		segments[p.ID] = p
 	}
-	return segments, nil
+	return segments, classify(rows.Err())
 }
 
 // Locations returns the encoded locations of the passages of a segment.
