@@ -70,12 +70,8 @@ func untilInterrupted(restore func()) (ctx context.Context, stop func()) {
 // setGCPercent sets the garbage collection target percentage of the process.
 var setGCPercent = debug.SetGCPercent
 
-// gcPercent returns that percentage.
-func gcPercent() int {
-	percent := setGCPercent(sessionGC)
-	setGCPercent(percent)
-	return percent
-}
+// usualGC is the usual percentage.
+const usualGC = 100
 
 func execute(ctx context.Context, args []string, s Streams) int {
 	if clikit.IsCompletion(args) {

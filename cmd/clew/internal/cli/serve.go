@@ -605,10 +605,9 @@ const serveAllowance = 40 << 20
 // more these take, the sooner unused memory is collected: the usual 100 percent would take all of
 // it a second time.
 func boundMemory(bytes int64) {
-	const usual = 100
-	percent := usual
+	percent := usualGC
 	if bytes > serveAllowance {
-		percent = max(int(usual*serveAllowance/bytes), sessionGC)
+		percent = max(int(usualGC*serveAllowance/bytes), sessionGC)
 	}
 	setGCPercent(percent)
 }

@@ -132,12 +132,13 @@ func (o *viewOptions) onTerminal() bool {
 // server. The usual percentage would take their memory a second time.
 const sessionGC = 12
 
-// viewerGC returns the garbage collection target percentage of the viewer while sessions with so many bytes are in memory.
-func viewerGC(bytes int64, usual int) int {
+// boundViewer adapts garbage collection to the size of the transcripts that the viewer holds.
+func boundViewer(bytes int64) {
+	percent := usualGC
 	if bytes > 0 {
-		return sessionGC
+		percent = sessionGC
 	}
-	return usual
+	setGCPercent(percent)
 }
 
 // A showScreen shows a screen until the user leaves it.
@@ -156,10 +157,9 @@ func (o *viewOptions) start(ctx context.Context, show showScreen) error {
 	if !ok {
 		errFile = out
 	}
-	usual := gcPercent()
-	defer setGCPercent(usual)
+	defer setGCPercent(setGCPercent(usualGC)) // the viewer may end while it holds sessions
 	src := view.New(view.Options{
-		AgentEnv: agentEnviron(), Held: func(bytes int64) { setGCPercent(viewerGC(bytes, usual)) },
+		AgentEnv: agentEnviron(), Held: boundViewer,
 		Dir: dir, AgentPath: o.settings.agentPath(), In: in, Out: out, Err: errFile, HandOver: termio.HandOver,
 	})
 	opts := tui.Options{

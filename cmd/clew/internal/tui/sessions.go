@@ -48,9 +48,8 @@ type sessionsScreen struct {
 	filters  fuzzy.Filter
 	prepared struct{ tab, revision int } // the state for which filters was made
 	items    sessionItems
-	revision int           // of items
-	known    int           // the RowsRevision of the listing that the rows show
-	counts   [tabCount]int // of the items of each tab
+	revision int // of items
+	known    int // the RowsRevision of the listing that the rows show
 	matcher  fuzzy.Matcher
 	places   [tabCount]string // the selection in each tab
 	tabSpans [][2]int         // where the tabs are on the first line
@@ -99,12 +98,16 @@ type sessionItems struct {
 	trash        []sessions.TrashedSession
 }
 
+// count returns the number of items of a tab.
+func (i *sessionItems) count(t tab) int {
+	return [tabCount]int{len(i.live), len(i.recent), len(i.projects), len(i.trash)}[t]
+}
+
 // changed makes the rows again after the data changed.
 func (s *sessionsScreen) changed() {
 	s.known = s.data.RowsRevision
 	s.revision++
 	s.items = sessionItems{s.data.Live(), s.recentEntries(), s.data.Projects(), s.data.trash}
-	s.counts = [tabCount]int{len(s.items.live), len(s.items.recent), len(s.items.projects), len(s.items.trash)}
 	s.rebuild()
 }
 

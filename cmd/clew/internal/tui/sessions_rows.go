@@ -214,12 +214,12 @@ func (s *sessionsScreen) scopeText() string {
 // tabs returns the names of the tabs with their counts, as far as there is room, and their width.
 func (s *sessionsScreen) tabs(width int) (string, int) {
 	for _, form := range []func(t tab) string{
-		func(t tab) string { return tabNames[t] + " " + wording.Number(s.counts[t]) },
+		func(t tab) string { return tabNames[t] + " " + wording.Number(s.items.count(t)) },
 		func(t tab) string {
 			if t != s.tab {
 				return tabNames[t]
 			}
-			return tabNames[t] + " " + wording.Number(s.counts[t])
+			return tabNames[t] + " " + wording.Number(s.items.count(t))
 		},
 		func(t tab) string { return tabNames[t] },
 	} {

@@ -48,8 +48,7 @@ type Listing struct {
 	begin  sync.Once
 	listed chan struct{} // closed when the first list arrived
 	busy   atomic.Int32  // requests that someone waits for
-	served atomic.Int64  // how many were done
-	rested atomic.Int64  // how many were done before the last moment without one
+	recent atomic.Bool   // a request was done since the last moment without one
 
 	// summaries and figures have a value if there is something to read.
 	summaries, figures chan struct{}
@@ -165,7 +164,7 @@ const (
 func (l *Listing) Hurry() (done func()) {
 	l.busy.Add(1)
 	return func() {
-		l.served.Add(1)
+		l.recent.Store(true)
 		l.busy.Add(-1)
 	}
 }
@@ -173,12 +172,12 @@ func (l *Listing) Hurry() (done func()) {
 // quiet waits until nobody waits for a request. After requests it waits for a moment, since another one often follows. It
 // returns false if the owner ends.
 func (l *Listing) quiet() bool {
-	for l.busy.Load() > 0 || l.rested.Load() < l.served.Load() {
+	for l.busy.Load() > 0 || l.recent.Load() {
 		if pause.For(l.ctx, quietTime) != nil {
 			return false
 		}
 		if l.busy.Load() == 0 {
-			l.rested.Store(l.served.Load())
+			l.recent.Store(false)
 		}
 	}
 	return l.ctx.Err() == nil
